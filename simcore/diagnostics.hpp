@@ -32,7 +32,7 @@ struct Diagnostic {
   std::string suggestion;  ///< Nearest valid spelling, or empty.
 };
 
-/// Collector. Bounded: after 100 errors further ones are counted, not stored.
+/// Collector. Bounded: after 100 errors, or 100 warnings, further ones are counted, not stored.
 class Diagnostics {
  public:
   void error(const SourceLocation& where, std::string message, std::string suggestion = {});
@@ -44,6 +44,7 @@ class Diagnostics {
  private:
   std::vector<Diagnostic> all_;
   std::size_t error_count_ = 0;
+  std::size_t warning_count_ = 0;
 };
 
 /// "file:line:column: error: message", the source line, a caret under the column, and
@@ -51,8 +52,12 @@ class Diagnostics {
 std::string to_text(const Diagnostic& diagnostic);
 std::string to_text(const Diagnostics& diagnostics);
 
-/// Closest of `candidates` to `word` by edit distance, or empty if none is close (at most a third
-/// of the word's length, at least 1).
+/// `text` in single quotes, shortened if long: for messages.
+std::string quote(std::string_view text);
+
+/// Closest of `candidates` to `word` by edit distance (a swap of neighbours counts 1, case nothing
+/// unless it decides a tie), or empty if none is close (at most a third of the word's length, at
+/// least 1).
 std::string nearest_spelling(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace shardsim::simcore

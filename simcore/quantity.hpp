@@ -52,18 +52,26 @@ struct Fraction {
 };
 
 /// Parsers of the written form, e.g. "80 GiB", "400 Gbit/s", "2.5 us", "989 TFLOP/s", "50 %".
-/// The error is a message that says what was expected; callers add the location.
+/// The error is a message that says what was expected; callers add the location. None is negative.
+/// Bytes must be whole; a time is rounded to the nearest picosecond.
 std::expected<SimTime, std::string> parse_time(std::string_view text);
 std::expected<Bytes, std::string> parse_bytes(std::string_view text);
 std::expected<BitRate, std::string> parse_bit_rate(std::string_view text);
 std::expected<FlopRate, std::string> parse_flop_rate(std::string_view text);
 std::expected<Fraction, std::string> parse_fraction(std::string_view text);
 
-/// Printers for people: three to four significant digits in the unit that suits the size.
+/// Printers for people: at most four significant digits in the unit that suits the size.
 std::string to_text(SimTime value);
 std::string to_text(Bytes value);
 std::string to_text(BitRate value);  // as bytes per second, e.g. "50 GB/s"
 std::string to_text(FlopRate value);
 std::string to_text(Fraction value);
+
+/// Printers for files: the parser gives exactly the same value back (of values not negative).
+std::string to_exact_text(SimTime value);
+std::string to_exact_text(Bytes value);
+std::string to_exact_text(BitRate value);
+std::string to_exact_text(FlopRate value);
+std::string to_exact_text(Fraction value);
 
 }  // namespace shardsim::simcore

@@ -32,7 +32,8 @@ class ProgramRecorder {
   void wait_event(StreamId stream, EventId event);
   /// `waiting` waits for everything issued to `awaited` so far.
   void wait_stream(StreamId waiting, StreamId awaited);
-  void synchronize_event(EventId event);
+  /// The CPU blocks until the event is complete; `name` says in reports what it waited for.
+  void synchronize_event(EventId event, std::string_view name = {});
   void synchronize_device();
 
   TensorId allocate(simcore::Bytes bytes, StreamId stream, MemoryKind kind, std::string_view name);

@@ -36,7 +36,16 @@ struct GemmWork {
   std::int64_t batch = 1;
   DataType type = DataType::bf16;         ///< Inputs; accumulation is fp32.
   DataType output_type = DataType::bf16;  ///< Element written.
+  /// fp8 only: the activations (m x k) are scaled and cast just before, by kernels counted here.
+  bool dynamic_scaling = true;
   bool operator==(const GemmWork&) const = default;
+};
+
+/// Which library's fused attention runs.
+enum class AttentionImplementation : std::uint8_t {
+  flash_attention_2,  ///< what PyTorch's scaled_dot_product_attention calls "flash"
+  flash_attention_3,
+  cudnn,
 };
 
 /// Fused (Flash-style) attention over `batch` x `heads` independent heads.
@@ -50,6 +59,7 @@ struct AttentionWork {
   bool causal = true;
   bool backward = false;
   DataType type = DataType::bf16;
+  AttentionImplementation implementation = AttentionImplementation::flash_attention_2;
   bool operator==(const AttentionWork&) const = default;
 };
 
@@ -85,6 +95,8 @@ struct FixedWork {
 using KernelWork = std::variant<FixedWork, GemmWork, AttentionWork, MemoryBoundWork>;
 
 /// Arithmetic operations of the kernel (multiply and add count as two); 0 for memory-bound ones.
+/// Causal attention counts only the pairs of query and key that the mask leaves; the backward pass
+/// of attention counts 2.5 times the forward pass (five products, one of them a recomputation).
 double flops(const KernelWork& work);
 
 }  // namespace shardsim::gpu

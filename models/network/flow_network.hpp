@@ -5,6 +5,13 @@
 // rings. Rates are max-min fair: all flows grow together until a link is full, flows through it
 // freeze, the others go on; a flow's own cap acts as a private link. Assumes that rates adapt at
 // once. Leaves out packets, queues and losses.
+//
+// Rates are found once for each instant at which anything changed, after its other events, and
+// only for flows and links that the change reaches (max_min_solver.hpp). A flow ends at the
+// picosecond nearest to the moment at which its last byte has moved; progress is kept in doubles
+// with a relative error of a few 2^-53 of the bytes moved, so a flow whose rate never changes ends
+// at exactly its start + round(bytes / rate). Flows that end in the same picosecond are reported
+// in the order in which they started.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +29,10 @@ struct LinkUse {
   double weight = 1;  ///< bytes on the link per byte of the flow, > 0
 };
 
+/// Valid until the flow has finished; then it may name another one.
 using FlowId = std::uint32_t;
+/// A set of links known to the network.
+using LinkSetId = std::uint32_t;
 
 class FlowListener {
  public:
@@ -32,29 +42,45 @@ class FlowListener {
 };
 
 struct LinkStatistics {
-  double bytes = 0;             ///< carried since the last reset
-  simcore::SimTime busy;        ///< time with at least one flow
-  double peak_share = 0;        ///< largest share of the bandwidth in use at any time, 0..1
+  double bytes = 0;       ///< carried since the last reset
+  simcore::SimTime busy;  ///< time with at least one flow
+  double peak_share = 0;  ///< largest share of the bandwidth in use at any time, 0..1
+};
+
+/// How much work the network has done; the measure of how incremental it is.
+struct FlowCounters {
+  std::uint64_t flows = 0;          ///< finished
+  std::uint64_t solves = 0;         ///< instants at which rates were found
+  std::uint64_t rates_solved = 0;   ///< rates found in them, equal flows counted once
+  std::uint64_t classes_solved = 0; ///< classes of links looked at in them
 };
 
 class FlowNetwork {
  public:
-  /// `graph` and `queue` must outlive the network.
+  /// `graph` and `queue` must outlive the network; the graph's links must not change.
   FlowNetwork(const Graph& graph, simcore::EventQueue& queue);
   ~FlowNetwork();
+
+  /// Makes a set known for good, so that starting flows over it costs nothing per link. `uses`
+  /// names each link once. Equal sets get equal ids.
+  LinkSetId add_link_set(std::span<const LinkUse> uses);
 
   /// Starts a flow now. `uses` names each link once; `cap` limits the flow's own rate (0: none).
   /// A flow without links and cap, or of 0 bytes, finishes at the present time, by an event.
   FlowId start(std::span<const LinkUse> uses, double bytes, simcore::BitRate cap,
                FlowListener& listener, std::uint64_t token);
-  /// Present rate of a running flow.
+  FlowId start(LinkSetId set, double bytes, simcore::BitRate cap, FlowListener& listener,
+               std::uint64_t token);
+  /// Present rate of a running flow; 0 while a link of it has no bandwidth.
   simcore::BitRate rate(FlowId flow) const;
   /// Changes a link's bandwidth now (degraded, failed: 0, repaired).
   void set_bandwidth(LinkId link, simcore::BitRate bandwidth);
+  simcore::BitRate bandwidth(LinkId link) const;
 
   LinkStatistics statistics(LinkId link) const;
   /// Starts counting anew; flows in progress count from now.
   void reset_statistics();
+  FlowCounters counters() const;
 
  private:
   struct State;

@@ -2,13 +2,18 @@
 //
 // Models: GPUs, NVLink switches, PCIe switches, CPUs, NICs and network switches; the bandwidth that
 // a link can carry (nominal bandwidth times efficiency) and its latency. Assumes that a route is
-// fixed while it is used. Leaves out packets: a link is a capacity that flows share.
+// fixed while it is used; that PCIe and CPU links stay within a node; that parallel cables between
+// two devices are one link. Leaves out packets: a link is a capacity that flows share.
 #pragma once
 
 #include <cstdint>
+#include <expected>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "simcore/quantity.hpp"
@@ -20,13 +25,14 @@ using VertexId = std::uint32_t;
 using LinkId = std::uint32_t;
 
 enum class DeviceKind : std::uint8_t { gpu, nvswitch, pcie_switch, cpu, nic, network_switch };
+/// In order of preference: a route is as good as its worst link.
 enum class LinkKind : std::uint8_t { nvlink, pcie, cpu_interconnect, network };
 
 struct Vertex {
   DeviceKind kind = DeviceKind::gpu;
-  std::int32_t node = -1;   ///< node that holds the device; -1 for the fabric's switches
-  std::int32_t index = 0;   ///< counted within its kind and node (or fabric tier)
-  std::int32_t tier = 0;    ///< network switches: 0 leaf, 1 spine, 2 core
+  std::int32_t node = -1;  ///< node that holds the device; -1 for the fabric's switches
+  std::int32_t index = 0;  ///< counted within its kind and node (or fabric tier)
+  std::int32_t tier = 0;   ///< network switches: 0 leaf, 1 spine, 2 core
 };
 
 struct Link {
@@ -44,13 +50,18 @@ class Graph {
   Graph(Graph&&) noexcept;
   Graph& operator=(Graph&&) noexcept;
 
+  /// GPUs become ranks in the order in which they are added, node by node. Names are unique.
   VertexId add_vertex(const Vertex& vertex);
-  /// Adds one direction.
+  /// Adds one direction. Both ends exist and differ, and there is no such link yet.
   LinkId add_link(const Link& link);
-  /// GPUs become ranks in the order in which they are added, node by node.
 
   std::span<const Vertex> vertices() const;
   std::span<const Link> links() const;
+  /// Devices of a node, or with -1 of the fabric, in the order in which they were added.
+  std::span<const VertexId> devices_of(int node) const;
+  /// Links that leave a vertex, by the vertex they lead to.
+  std::vector<LinkId> links_from(VertexId vertex) const;
+  std::optional<LinkId> find_link(VertexId from, VertexId to) const;
 
   int gpu_count() const;
   VertexId gpu(int rank) const;
@@ -59,17 +70,32 @@ class Graph {
   /// Position of the rank's GPU within its node.
   int local_index(int rank) const;
 
-  /// "node[2].nic[0]", "node[0].gpu[3]", "leaf[1]"; a link is "node[0].gpu[3]->node[0].nvswitch[0]".
+  /// "node[2].nic[0]", "node[0].gpu[3]", "leaf[1]"; a link is
+  /// "node[0].gpu[3]->node[0].nvswitch[0]".
   std::string vertex_name(VertexId vertex) const;
   std::string link_name(LinkId link) const;
+  std::optional<VertexId> find_vertex(std::string_view name) const;
+  /// The links that a name speaks of: "A->B" one direction, "A<->B" both, "A" every link of the
+  /// device. The error says what was expected.
+  std::expected<std::vector<LinkId>, std::string> links_named(std::string_view name) const;
 
-  /// Links of the shortest route by (latency class of the path, hops, vertex order): NVLink before
-  /// PCIe before the network. GPUs other than the two ends carry no transit traffic. Empty if
-  /// `from` == `to`; an unreachable target is reported by `reachable`.
+  /// Links of the shortest route by (worst kind of link, hops, vertex order). GPUs other than the
+  /// two ends carry no transit traffic; a NIC at an end is left, and entered, by its network port
+  /// if the route needs the network. Among equally short ways up a fabric the target's port number
+  /// decides, as static D-mod-K routing does, so that targets are dealt out over the switches.
+  /// Empty if `from` == `to`; an unreachable target is reported by `reachable`.
   std::vector<LinkId> route(VertexId from, VertexId to) const;
   bool reachable(VertexId from, VertexId to) const;
-  /// NICs of the GPU's node nearest to it, best first, ties by index; empty if the node has none.
+
+  /// NICs of the GPU's node, nearest first (as routes are compared), ties by index; empty if the
+  /// node has none or the GPU reaches none of them inside the node.
   std::vector<VertexId> nics_of(int rank) const;
+  /// The nearest NICs dealt out among the GPUs of the node that share them: GPU i of 8 beside 8
+  /// NICs has its own rail, 2 GPUs beside 1 NIC share it, 1 GPU beside 4 NICs has all four.
+  std::vector<VertexId> rail_nics(int rank) const;
+
+  /// Two devices that cannot reach each other, if there are any; the first is a GPU.
+  std::optional<std::pair<VertexId, VertexId>> disconnected_pair() const;
 
  private:
   struct State;

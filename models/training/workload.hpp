@@ -6,8 +6,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "models/cuda/program_recorder.hpp"
@@ -28,34 +31,59 @@ struct ParameterShape {
   }
 };
 
-enum class CollectiveRole : std::uint8_t { all_gather, reduce_scatter, all_reduce, bucket };
+enum class CollectiveRole : std::uint8_t {
+  all_gather,
+  reduce_scatter,
+  all_reduce,
+  bucket,
+  gradient_norm,  ///< the sum of squares that gradient clipping needs
+};
 enum class CopyRole : std::uint8_t {
   copy_in,           ///< shards into the all-gather's buffer
   copy_out,          ///< the gathered buffer into parameters
   gradient_copy_in,  ///< gradients into the reduce-scatter's buffer
   cast,              ///< a change of element type
+  concatenate,       ///< gradients of single parameters into one flat gradient
+  accumulate,        ///< gradients added to ones kept from an earlier micro-batch
+  scale,             ///< gradients multiplied by a factor (averaging, clipping)
+  norm,              ///< gradients read for their norm
 };
 
 /// Which data-parallel bucket a prescribed all-reduce time belongs to.
 enum class BucketPlace : std::uint8_t { head, block, embedding, all };
+
+/// The complete gradient of one parameter, from one backward pass.
+struct Gradient {
+  int unit = root_unit;
+  std::size_t parameter = 0;  ///< index into Workload::parameters(unit)
+  cuda::TensorId tensor = 0;
+};
+
+/// What an autograd accumulation node's hook is: told of each gradient, as its last kernel has been
+/// issued.
+using GradientHook = std::function<void(cuda::ProgramRecorder&, const Gradient&)>;
 
 class Workload {
  public:
   virtual ~Workload() = default;
 
   virtual int blocks() const = 0;
+  /// Element type of compute: of gathered parameters, activations and fresh gradients.
+  virtual gpu::DataType compute_type() const { return gpu::DataType::bf16; }
   /// Parameters of `unit` (root_unit or 0..blocks-1), in registration order. Empty for prescribed
   /// workloads.
   virtual const std::vector<ParameterShape>& parameters(int unit) const = 0;
 
-  // Compute, on the compute stream. Each allocates what it saves and frees what it consumed.
+  // Compute, on the compute stream. Each allocates what it saves and frees what it consumed, and
+  // backward passes each gradient on (gradient_ready).
   virtual void embedding_forward(cuda::ProgramRecorder& recorder) = 0;
   virtual void block_forward(cuda::ProgramRecorder& recorder, int block) = 0;
   virtual void head_forward(cuda::ProgramRecorder& recorder) = 0;
   virtual void head_backward(cuda::ProgramRecorder& recorder) = 0;
   virtual void block_backward(cuda::ProgramRecorder& recorder, int block) = 0;
   virtual void embedding_backward(cuda::ProgramRecorder& recorder) = 0;
-  /// One optimizer step over `parameters` elements held by this rank in `tensors` tensors.
+  /// The kernels of one optimizer step over `parameters` elements held by this rank in `tensors`
+  /// tensors. The optimizer's state and temporaries are the strategy's to allocate.
   virtual void optimizer(cuda::ProgramRecorder& recorder, std::int64_t parameters,
                          std::int64_t tensors) = 0;
 
@@ -69,6 +97,32 @@ class Workload {
   virtual cuda::CollectiveSpec bucket(BucketPlace place, cuda::CollectiveSpec spec) const = 0;
   /// CPU time of a strategy's hooks around one unit (0 for prescribed workloads).
   virtual simcore::SimTime hook_cost() const = 0;
+
+  /// Calls `hook` for every gradient from now on; without one, gradients await take_gradients.
+  void set_gradient_hook(GradientHook hook) { hook_ = std::move(hook); }
+  /// Gradients of `unit` completed since the last call, in order. The caller owns (and frees) them.
+  std::vector<Gradient> take_gradients(int unit) {
+    std::vector<Gradient> taken;
+    if (const auto found = gradients_.find(unit); found != gradients_.end()) {
+      taken.swap(found->second);
+    }
+    return taken;
+  }
+
+ protected:
+  /// Backward functions hand over each parameter's gradient here: a tensor of compute_type() that
+  /// they allocated (compute stream, MemoryKind::gradients) and no longer touch.
+  void gradient_ready(cuda::ProgramRecorder& recorder, const Gradient& gradient) {
+    if (hook_) {
+      hook_(recorder, gradient);
+    } else {
+      gradients_[gradient.unit].push_back(gradient);
+    }
+  }
+
+ private:
+  GradientHook hook_;
+  std::map<int, std::vector<Gradient>> gradients_;
 };
 
 }  // namespace shardsim::training

@@ -1,0 +1,260 @@
+// The CPU side of a rank: issues the program in order and decides allocations.
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "models/cuda/rank.hpp"
+
+namespace shardsim::cuda {
+
+using simcore::Bytes;
+using simcore::SimTime;
+
+Rank::Rank(RankContext& context, const RankSetup& setup, std::uint32_t slot)
+    : context_(context),
+      setup_(setup),
+      program_(*setup.program),
+      slot_(slot),
+      streams_(program_.streams.size()),
+      communicators_(program_.communicators.size()),
+      event_times_(program_.event_count, SimTime::never()),
+      allocator_(context.spec.allocator, context.spec.memory_capacity),
+      blocks_(program_.tensor_count) {
+  assert(streams_.size() <= 64);
+  assert(setup_.communicators.size() >= communicators_.size());
+}
+
+bool Rank::cpu_can_proceed() const {
+  switch (cpu_state_) {
+    case CpuState::running:
+      return true;
+    case CpuState::waiting_event:
+      return event_times_[program_.ops[cursor_].index] != SimTime::never();
+    case CpuState::waiting_idle:
+      return idle();
+    case CpuState::waiting_queue:
+      return streams_[waiting_stream_].count < context_.spec.launch_queue_depth;
+    case CpuState::waiting_pending:
+      return internal_open_ == 0;
+    case CpuState::waiting_time:
+    case CpuState::finished:
+    case CpuState::failed:
+      return false;
+  }
+  return false;
+}
+
+void Rank::block(CpuState state) {
+  cpu_state_ = state;
+  wait_from_ = cpu_time_;
+}
+
+/// Leaves a wait whose condition now holds.
+void Rank::resume_cpu() {
+  const CpuState waited = std::exchange(cpu_state_, CpuState::running);
+  if (waited == CpuState::running) return;
+  // A wait may end at a moment that the CPU, running ahead, has already passed.
+  cpu_time_ = std::max(cpu_time_, context_.queue.now());
+  if (waited != CpuState::waiting_event && waited != CpuState::waiting_idle) return;
+  if (context_.probes.cpu_waited.has_listeners()) {
+    context_.probes.cpu_waited(CpuWaitRecord{slot_, cursor_, wait_from_, cpu_time_});
+  }
+  ++cursor_;
+}
+
+void Rank::advance_cpu() {
+  resume_cpu();
+  while (cursor_ < program_.ops.size()) {
+    if (!issue(program_.ops[cursor_])) return;
+    ++cursor_;
+  }
+  cpu_state_ = CpuState::finished;
+}
+
+/// Issues one operation; false if the CPU has to stop in front of it.
+bool Rank::issue(const Op& op) {
+  switch (op.code) {
+    case OpCode::cpu_work:
+      cpu_time_ += program_.cpu_works[op.index];
+      return true;
+    case OpCode::kernel:
+    case OpCode::collective:
+      return issue_launch(op);
+    case OpCode::record_event:
+    case OpCode::stream_wait_event:
+      push(op.stream, Issued{cursor_, 0, cpu_time_, cpu_time_});
+      return true;
+    case OpCode::cpu_wait_event:
+      // Streams issued to in this burst have not been looked at yet: the event may be complete
+      // at this very moment. The wait is settled after they have.
+      if (event_times_[op.index] == SimTime::never()) {
+        block(CpuState::waiting_event);
+        return false;
+      }
+      if (context_.probes.cpu_waited.has_listeners()) {
+        const SimTime until = std::max(cpu_time_, event_times_[op.index]);
+        context_.probes.cpu_waited(CpuWaitRecord{slot_, cursor_, cpu_time_, until});
+      }
+      cpu_time_ = std::max(cpu_time_, event_times_[op.index]);
+      return true;
+    case OpCode::device_synchronize:
+      if (!idle()) {
+        block(CpuState::waiting_idle);
+        return false;
+      }
+      return true;
+    case OpCode::allocate:
+      return allocate(op);
+    case OpCode::free:
+      release(op);
+      return true;
+    case OpCode::record_stream:
+      allocator_.record_stream(blocks_[op.index], op.stream);
+      return true;
+    case OpCode::step_begin:
+    case OpCode::step_end:
+      context_.probes.step_boundary(
+          StepRecord{slot_, op.index, op.code == OpCode::step_begin, cpu_time_});
+      return true;
+  }
+  return true;
+}
+
+bool Rank::issue_launch(const Op& op) {
+  if (streams_[op.stream].count >= context_.spec.launch_queue_depth) {
+    waiting_stream_ = op.stream;
+    block(CpuState::waiting_queue);
+    return false;
+  }
+  Issued issued{cursor_, 0, cpu_time_, cpu_time_};
+  if (op.code == OpCode::kernel) {
+    const KernelSpec& kernel = program_.kernels[op.index];
+    std::int64_t launches = 1;
+    if (const auto* work = std::get_if<gpu::MemoryBoundWork>(&kernel.work)) {
+      launches = std::max(1, work->launches);
+    }
+    issued.first += SimTime::picoseconds(kernel.cpu_cost.picoseconds() / launches);
+    cpu_time_ += kernel.cpu_cost;
+  } else {
+    const CollectiveSpec& collective = program_.collectives[op.index];
+    issued.ticket = communicators_[collective.communicator].issued++;
+    cpu_time_ += collective.cpu_cost;
+    issued.first = cpu_time_;
+  }
+  issued.last = cpu_time_;
+  push(op.stream, issued);
+  return true;
+}
+
+bool Rank::allocate(const Op& op) {
+  if (allocator_.has_pending()) {
+    // Whether a block is back depends on the GPU's state at the CPU's time.
+    if (cpu_time_ > context_.queue.now()) {
+      cpu_state_ = CpuState::waiting_time;
+      context_.queue.schedule(cpu_time_, context_.receiver,
+                              static_cast<std::uint32_t>(RankEvent::cpu_wake),
+                              std::uint64_t{slot_} << 16);
+      return false;
+    }
+    collect_pending();
+  }
+  const AllocationSpec& spec = program_.allocations[op.name];
+  const CachingAllocator::Result result = allocator_.allocate(spec.bytes, op.stream, spec.kind);
+  switch (result.outcome) {
+    case CachingAllocator::Outcome::allocated:
+      blocks_[op.index] = result.block;
+      publish_memory();
+      return true;
+    case CachingAllocator::Outcome::wait_for_pending:
+      block(CpuState::waiting_pending);
+      return false;
+    case CachingAllocator::Outcome::out_of_memory:
+      fail_out_of_memory(spec.bytes, op.stream);
+      return false;
+  }
+  return true;
+}
+
+void Rank::release(const Op& op) {
+  for (const StreamId stream : allocator_.free(blocks_[op.index])) {
+    std::uint32_t event = 0;
+    if (free_internal_.empty()) {
+      event = static_cast<std::uint32_t>(internal_times_.size());
+      internal_times_.push_back(SimTime::never());
+    } else {
+      event = free_internal_.back();
+      free_internal_.pop_back();
+      internal_times_[event] = SimTime::never();
+    }
+    ++internal_open_;
+    allocator_.add_pending_event(blocks_[op.index], stream, event);
+    push(stream, Issued{event | internal_bit, 0, cpu_time_, cpu_time_});
+  }
+  publish_memory();
+}
+
+/// Gives blocks whose other streams are done with them back to the allocator.
+void Rank::collect_pending() {
+  allocator_.process_events([this](std::uint64_t event) {
+    if (internal_times_[event] == SimTime::never()) return false;
+    free_internal_.push_back(static_cast<std::uint32_t>(event));
+    return true;
+  });
+}
+
+void Rank::fail_out_of_memory(Bytes requested, StreamId stream) {
+  cpu_state_ = CpuState::failed;
+  if (context_.out_of_memory) return;
+  context_.out_of_memory = OutOfMemory{slot_, cursor_, cpu_time_,
+                                       allocator_.shortage(requested, stream),
+                                       allocator_.statistics()};
+}
+
+void Rank::publish_memory() {
+  if (!context_.probes.memory_changed.has_listeners()) return;
+  const AllocatorStatistics& now = allocator_.statistics();
+  context_.probes.memory_changed(
+      MemoryRecord{slot_, cursor_, cpu_time_, now.allocated, now.reserved});
+}
+
+std::string Rank::describe_wait() const {
+  const auto name_of = [this](std::uint32_t op) -> std::string {
+    if ((op & internal_bit) != 0) return "an allocator event";
+    const Op& entry = program_.ops[op];
+    switch (entry.code) {
+      case OpCode::kernel:
+      case OpCode::collective:
+        return program_.names[entry.name];
+      case OpCode::stream_wait_event:
+        return "event " + std::to_string(entry.index);
+      default:
+        return "operation " + std::to_string(op);
+    }
+  };
+  std::string text = "rank " + std::to_string(setup_.rank) + ": ";
+  if (cpu_state_ == CpuState::waiting_event) {
+    text += "the CPU waits for event " + std::to_string(program_.ops[cursor_].index);
+  } else if (cpu_state_ == CpuState::waiting_idle) {
+    text += "the CPU waits for the device";
+  } else {
+    text += "the CPU is at operation " + std::to_string(cursor_);
+  }
+  for (std::size_t index = 0; index < streams_.size(); ++index) {
+    const Stream& stream = streams_[index];
+    const std::string& stream_name = program_.streams[index].name;
+    if (stream.running && stream.running_collective) {
+      const auto& spec = program_.collectives[program_.ops[stream.current.op].index];
+      text += "; " + stream_name + " is in " + name_of(stream.current.op) + " on communicator " +
+              program_.communicators[spec.communicator] + ", waiting for its peers";
+    } else if (stream.count > 0) {
+      text += "; " + stream_name + " waits before " + name_of(stream.ring[stream.head].op);
+      if (stream.blocked_communicator != UINT32_MAX) {
+        text += " for its turn on communicator " +
+                program_.communicators[stream.blocked_communicator];
+      }
+    }
+  }
+  return text;
+}
+
+}  // namespace shardsim::cuda

@@ -1,0 +1,79 @@
+#include "models/cuda/runtime.hpp"
+
+#include <memory>
+
+#include "models/cuda/rank.hpp"
+
+namespace shardsim::cuda {
+
+struct Runtime::State {
+  State(const RuntimeSpec& given, simcore::EventQueue& queue, simcore::EventReceiver& receiver,
+        CollectiveBackend& backend, const Runtime& runtime)
+      : spec(given), context{spec, queue, receiver, backend, runtime, out_of_memory} {}
+
+  struct Place {
+    std::uint32_t slot = 0;
+    CommunicatorId communicator = 0;
+  };
+  const RuntimeSpec spec;
+  std::optional<OutOfMemory> out_of_memory;
+  RankContext context;
+  std::vector<std::unique_ptr<Rank>> ranks;
+  std::vector<std::vector<Place>> places;  ///< [instance][member]
+};
+
+Runtime::Runtime(const RuntimeSpec& spec, std::vector<RankSetup> ranks, CollectiveBackend& backend,
+                 simcore::EventQueue& queue)
+    : state_(new State(spec, queue, *this, backend, *this)) {
+  for (std::uint32_t slot = 0; slot < ranks.size(); ++slot) {
+    const RankSetup& setup = ranks[slot];
+    for (std::size_t id = 0; id < setup.communicators.size(); ++id) {
+      const Membership& place = setup.communicators[id];
+      if (state_->places.size() <= place.instance) state_->places.resize(place.instance + 1);
+      auto& members = state_->places[place.instance];
+      if (members.size() <= place.member) members.resize(place.member + 1);
+      members[place.member] = State::Place{slot, static_cast<CommunicatorId>(id)};
+    }
+    state_->ranks.push_back(std::make_unique<Rank>(state_->context, setup, slot));
+  }
+  backend.attach(*this);
+}
+
+Runtime::~Runtime() = default;
+
+void Runtime::start() {
+  for (const auto& rank : state_->ranks) rank->run();
+}
+
+void Runtime::on_event(const simcore::Event& event) {
+  state_->ranks[event.payload >> 16]->on_event(static_cast<RankEvent>(event.kind),
+                                               static_cast<std::uint32_t>(event.payload & 0xffff));
+}
+
+void Runtime::member_finished(std::uint32_t instance, std::uint32_t member) {
+  const State::Place& place = state_->places[instance][member];
+  state_->ranks[place.slot]->collective_ended(place.communicator);
+}
+
+bool Runtime::finished() const {
+  for (const auto& rank : state_->ranks) {
+    if (!rank->finished()) return false;
+  }
+  return true;
+}
+
+const std::optional<OutOfMemory>& Runtime::out_of_memory() const { return state_->out_of_memory; }
+
+std::vector<std::string> Runtime::deadlock_report() const {
+  std::vector<std::string> lines;
+  for (const auto& rank : state_->ranks) {
+    if (!rank->finished()) lines.push_back(rank->describe_wait());
+  }
+  return lines;
+}
+
+const AllocatorStatistics& Runtime::memory(std::uint32_t slot) const {
+  return state_->ranks[slot]->memory();
+}
+
+}  // namespace shardsim::cuda

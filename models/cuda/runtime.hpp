@@ -1,0 +1,131 @@
+// The simulated CUDA runtime: every rank's CPU thread, streams, events and caching allocator.
+//
+// Models: a CPU thread that issues its program in order, each call at its cost, and blocks only
+// where CUDA would (event and device synchronisation, a full launch queue, an allocator that must
+// wait for memory); streams as queues in issue order; events; kernels with given durations that may
+// be slower while a collective runs on the same GPU; communicators that run one collective at a
+// time in issue order; allocation decided at the CPU's time, not the GPU's.
+// Assumes kernels of one rank on different streams do not slow each other except as given.
+// Leaves out copy engines, graph launches and multi-threaded issue.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/cuda/allocator_spec.hpp"
+#include "models/cuda/caching_allocator.hpp"
+#include "models/cuda/collective_backend.hpp"
+#include "models/cuda/program.hpp"
+#include "simcore/event_queue.hpp"
+#include "simcore/probe.hpp"
+
+namespace shardsim::cuda {
+
+/// A rank's place in a communicator instance.
+struct Membership {
+  std::uint32_t instance = 0;
+  std::uint32_t member = 0;
+};
+
+/// How long each kernel of a program takes on one kind of device; index as Program::kernels.
+struct KernelTimes {
+  std::vector<simcore::SimTime> alone;
+  /// While a collective's kernel is on the GPU; empty: as `alone`.
+  std::vector<simcore::SimTime> beside_collective;
+};
+
+struct RankSetup {
+  int rank = 0;
+  const Program* program = nullptr;
+  const KernelTimes* kernel_times = nullptr;
+  double compute_slowdown = 1;  ///< factor on every kernel's time, > 0
+  std::vector<Membership> communicators;  ///< index as Program::communicators
+};
+
+struct RuntimeSpec {
+  /// From the end of the launch call until the GPU can start.
+  simcore::SimTime launch_latency;
+  /// Launches that a stream holds before the CPU blocks.
+  std::uint32_t launch_queue_depth = 1024;
+  AllocatorSpec allocator;
+  /// Device memory that the allocator may take.
+  simcore::Bytes memory_capacity{INT64_MAX / 4};
+};
+
+/// A kernel or collective that has ended. For collectives `start` is when this rank's kernel began
+/// to wait for its peers.
+struct OpRecord {
+  std::uint32_t slot = 0;  ///< index into the ranks given to the runtime
+  std::uint32_t op = 0;    ///< index into Program::ops
+  simcore::SimTime cpu_issue;
+  simcore::SimTime start;
+  simcore::SimTime end;
+  /// Part of the duration in which the GPU waited for the operation's later launches.
+  simcore::SimTime launch_bound;
+};
+
+struct CpuWaitRecord {
+  std::uint32_t slot = 0;
+  std::uint32_t op = 0;
+  simcore::SimTime from;
+  simcore::SimTime to;
+};
+
+struct StepRecord {
+  std::uint32_t slot = 0;
+  std::uint32_t step = 0;
+  bool begins = false;
+  simcore::SimTime time;
+};
+
+struct MemoryRecord {
+  std::uint32_t slot = 0;
+  std::uint32_t op = 0;
+  simcore::SimTime time;
+  simcore::Bytes allocated;
+  simcore::Bytes reserved;
+};
+
+struct OutOfMemory {
+  std::uint32_t slot = 0;
+  std::uint32_t op = 0;  ///< the allocation that failed
+  simcore::SimTime time;
+  MemoryShortage shortage;
+  AllocatorStatistics statistics;
+};
+
+class Runtime final : private simcore::EventReceiver, private CollectiveListener {
+ public:
+  /// All arguments must outlive the runtime.
+  Runtime(const RuntimeSpec& spec, std::vector<RankSetup> ranks, CollectiveBackend& backend,
+          simcore::EventQueue& queue);
+  ~Runtime() override;
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+
+  /// Issues the first operations; events then carry the run. Call once.
+  void start();
+  /// True when every rank has come to the end of its program.
+  bool finished() const;
+  const std::optional<OutOfMemory>& out_of_memory() const;
+  /// Who waits for whom, one line a rank; empty when finished.
+  std::vector<std::string> deadlock_report() const;
+  const AllocatorStatistics& memory(std::uint32_t slot) const;
+
+  simcore::Probe<OpRecord> op_finished;
+  simcore::Probe<CpuWaitRecord> cpu_waited;
+  simcore::Probe<StepRecord> step_boundary;
+  simcore::Probe<MemoryRecord> memory_changed;
+
+ private:
+  void on_event(const simcore::Event& event) override;
+  void member_finished(std::uint32_t instance, std::uint32_t member) override;
+
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace shardsim::cuda

@@ -1,0 +1,136 @@
+#include "models/gpu/gemm_model.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cmath>
+#include <limits>
+
+#include "models/gpu/soft_maximum.hpp"
+
+namespace shardsim::gpu {
+namespace {
+
+struct Tile {
+  int m;
+  int n;
+};
+
+// The menu that the constants were fitted with: tile shapes of the vendor's libraries.
+constexpr std::array<Tile, 8> tiles{
+    {{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128}, {64, 64}, {64, 32}, {32, 64}}};
+constexpr std::array<int, 8> splits{1, 2, 3, 4, 6, 8, 12, 16};
+constexpr std::int64_t smallest_split_depth = 256;  // of K, for each part
+constexpr std::int64_t depth_step = 64;             // K advances by this much
+
+std::int64_t divide_up(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
+double real(std::int64_t count) { return static_cast<double>(count); }
+
+/// Data that a tile loads per operation, (bm + bn) / (bm bn), above that of the largest tile.
+double small_tile_factor(const Tile& tile, double penalty) {
+  constexpr double largest = (256.0 + 128.0) / (256.0 * 128.0);
+  return 1 + penalty * (real(tile.m + tile.n) / (real(tile.m) * tile.n) - largest);
+}
+
+/// Prologue depth is fitted for two-byte elements; a stage of shared memory holds half as many
+/// elements of twice the width.
+double prologue(const GemmConstants& constants, DataType type) {
+  const double width = std::max<double>(2, static_cast<double>(bytes_per_element(type)));
+  return constants.prologue_depth * 2 / width;
+}
+
+struct Problem {
+  const GemmWork& work;
+  const GemmConstants& constants;
+  double sm_rate;    // operations per second of one SM at burst clock
+  double bandwidth;  // bytes per second reached
+  double sms;
+  PowerState power;
+};
+
+double arithmetic_time(const Problem& problem, const Tile& tile, int split, double waves) {
+  const std::int64_t depth = divide_up(divide_up(problem.work.k, split), depth_step) * depth_step;
+  const double operations = 2.0 * tile.m * tile.n *
+                            (real(depth) + prologue(problem.constants, problem.work.type)) *
+                            small_tile_factor(tile, problem.constants.tile_penalty);
+  const double burst = waves * operations / problem.sm_rate;
+  return burst / (1 - problem.constants.throttle.value * problem.power.depth(burst));
+}
+
+/// Partial sums of a split: each element written in fp32 and read again, mostly in L2 (2.5 times
+/// the memory's rate, as fitted).
+double reduction_time(const Problem& problem, int split) {
+  if (split == 1) return 0;
+  const GemmWork& work = problem.work;
+  const double bytes = real(work.batch) * split * real(work.m) * real(work.n) * 8;
+  return problem.constants.split_cost.seconds() + bytes / (2.5 * problem.bandwidth);
+}
+
+double memory_time(const Problem& problem) {
+  const GemmWork& work = problem.work;
+  const double read = real(bytes_per_element(work.type)) *
+                      (real(work.m) * real(work.k) + real(work.k) * real(work.n));
+  const double written = real(bytes_per_element(work.output_type)) * real(work.m) * real(work.n);
+  return real(work.batch) * (read + written) / problem.bandwidth;
+}
+
+/// Activations to fp8 with a scale found on the fly: an amax pass over two bytes an element, then
+/// a cast that reads two and writes one; two more launches.
+double scaling_time(const Problem& problem) {
+  const GemmWork& work = problem.work;
+  if (work.type != DataType::fp8 || !work.dynamic_scaling) return 0;
+  return 5 * real(work.batch) * real(work.m) * real(work.k) / problem.bandwidth +
+         2 * problem.constants.fixed_time.seconds();
+}
+
+void consider(const Problem& problem, const Tile& tile, double tile_count, int split,
+              GemmTime& best) {
+  const double waves = std::ceil(tile_count * split / problem.sms);
+  const double arithmetic = arithmetic_time(problem, tile, split, waves);
+  const double reduction = reduction_time(problem, split);
+  // The knee only adds to the larger of the two: most candidates end here.
+  if (std::max(arithmetic, best.memory) + reduction >= best.total) return;
+  const double total =
+      soft_maximum(arithmetic, best.memory, problem.constants.knee_exponent) + reduction;
+  if (total >= best.total) return;
+  best.total = total;
+  best.arithmetic = arithmetic;
+  best.overhead = reduction;
+  best.tile_m = tile.m;
+  best.tile_n = tile.n;
+  best.split = split;
+  best.waves = waves;
+}
+
+}  // namespace
+
+GemmTime gemm_time(const GemmWork& work, const GemmConstants& constants, const GpuShare& share,
+                   PowerState power) {
+  assert(work.m >= 0 && work.n >= 0 && work.k >= 0 && work.batch >= 0);
+  assert(share.sms >= 1 && share.flops_per_sm > 0 && share.bandwidth > 0);
+  if (work.m == 0 || work.n == 0 || work.batch == 0) return {};
+
+  const Problem problem{work,
+                        constants,
+                        share.flops_per_sm * constants.efficiency.value,
+                        share.bandwidth * constants.memory_efficiency.value,
+                        real(share.sms),
+                        power};
+  GemmTime best;
+  best.total = std::numeric_limits<double>::infinity();
+  best.memory = memory_time(problem);
+  for (const Tile& tile : tiles) {
+    const double count =
+        real(work.batch) * real(divide_up(work.m, tile.m)) * real(divide_up(work.n, tile.n));
+    for (const int split : splits) {
+      if (split > 1 && work.k < split * smallest_split_depth) break;
+      consider(problem, tile, count, split, best);
+    }
+  }
+  const double fixed = constants.fixed_time.seconds() + scaling_time(problem);
+  best.overhead += fixed;
+  best.total += fixed;
+  return best;
+}
+
+}  // namespace shardsim::gpu

@@ -1,0 +1,64 @@
+#include "models/network/flow_records.hpp"
+
+#include <utility>
+
+namespace shardsim::network {
+
+namespace {
+constexpr double picoseconds_per_second = 1e12;
+constexpr double latest_picosecond = 4e18;  // half of what SimTime holds: sums stay in range
+}  // namespace
+
+FlowId FlowPool::add(const Flow& flow) {
+  if (free_.empty()) {
+    flows_.push_back(flow);
+    return static_cast<FlowId>(flows_.size() - 1);
+  }
+  const FlowId id = free_.back();
+  free_.pop_back();
+  flows_[id] = flow;
+  return id;
+}
+
+FlowId FlowPool::meld(FlowId a, FlowId b) {
+  const Flow& x = flows_[a];
+  const Flow& y = flows_[b];
+  if (y.target < x.target || (y.target == x.target && y.sequence < x.sequence)) std::swap(a, b);
+  flows_[b].sibling = std::exchange(flows_[a].child, b);
+  return a;
+}
+
+// The children are melded in pairs from the left, the pairs together from the right.
+FlowId FlowPool::remove_root(FlowId root) {
+  FlowId pairs = none;
+  for (FlowId child = flows_[root].child; child != none;) {
+    FlowId pair = child;
+    child = std::exchange(flows_[pair].sibling, none);
+    if (child != none) {
+      const FlowId second = child;
+      child = std::exchange(flows_[second].sibling, none);
+      pair = meld(pair, second);
+    }
+    flows_[pair].sibling = pairs;
+    pairs = pair;
+  }
+  FlowId merged = none;
+  while (pairs != none) {
+    const FlowId next = std::exchange(flows_[pairs].sibling, none);
+    merged = insert(merged, pairs);
+    pairs = next;
+  }
+  flows_[root].child = none;
+  return merged;
+}
+
+simcore::SimTime VariableProgress::first_end() const {
+  if (rate <= 0) return simcore::SimTime::never();
+  const double wait = (next_target - moved) / rate * picoseconds_per_second;
+  if (wait > latest_picosecond) return simcore::SimTime::never();
+  const auto whole = static_cast<std::int64_t>(wait);
+  const bool up = wait - static_cast<double>(whole) >= 0.5;
+  return base_time + simcore::SimTime::picoseconds(up ? whole + 1 : whole);
+}
+
+}  // namespace shardsim::network

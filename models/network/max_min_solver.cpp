@@ -1,0 +1,225 @@
+#include "models/network/max_min_solver.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace shardsim::network {
+
+namespace {
+// Levels closer than this are one level, so that symmetric classes, whose sums are rounded in
+// different orders, freeze together and get the same rate to the bit.
+constexpr double same_level = 1 + 1e-12;
+// Subtracting the weights of variables that stop loses digits; below this share of the last exact
+// sum the class is summed anew.
+constexpr double trusted_share = 1.0 / 1024;
+constexpr int bound_iterations = 8;
+}  // namespace
+
+bool MaxMinSolver::later(const Fill& a, const Fill& b) {
+  return a.level != b.level ? a.level > b.level : a.link_class > b.link_class;
+}
+
+void MaxMinSolver::mark_class(ClassId link_class) {
+  if (work_.size() <= link_class) work_.resize(graph_.classes().size());
+  if (work_[link_class].mark == open_mark_) return;
+  work_[link_class].mark = open_mark_;
+  reached_.push_back(link_class);
+}
+
+void MaxMinSolver::flows_left(ClassId link_class, double level) {
+  left_bound_ = std::min(left_bound_, level);
+  mark_class(link_class);
+}
+
+void MaxMinSolver::must_find_level(ClassId link_class) {
+  unlevelled_.push_back(link_class);
+  mark_class(link_class);
+}
+
+// Newton's iteration on the concave, piecewise linear load(x) = sum n w min(rate, x) = C, from
+// below: every iterate is a lower bound, and a lower bound is all that is needed.
+double MaxMinSolver::full_level(const LinkClass& link_class) const {
+  double x = 0;
+  for (int i = 0; i < bound_iterations; ++i) {
+    double stopped = 0;
+    double weight = 0;
+    for (const ClassUser& user : graph_.users(link_class)) {
+      const VariableLoad& load = graph_.loads()[user.variable];
+      const double demand = load.count * user.weight;
+      if (load.rate < x) {
+        stopped += demand * load.rate;
+      } else {
+        weight += demand;
+      }
+    }
+    if (weight <= 0) return infinity;
+    const double next = (link_class.bandwidth - stopped) / weight;
+    if (next <= x * same_level) break;
+    x = next;
+  }
+  return x;
+}
+
+double MaxMinSolver::level_bound() const {
+  double bound = left_bound_;
+  for (const ClassId id : unlevelled_) {
+    const LinkClass& link_class = graph_.classes()[id];
+    bound = std::min({bound, link_class.level, full_level(link_class)});
+  }
+  return bound / same_level;
+}
+
+void MaxMinSolver::collect(double bound) {
+  affected_.clear();
+  capped_.clear();
+  auto& loads = graph_.loads();
+  for (std::size_t i = 0; i < reached_.size(); ++i) {
+    const ClassId id = reached_[i];
+    LinkClass& link_class = graph_.classes()[id];
+    ClassWork& work = work_[id];
+    double stopped = 0;
+    work.weight = 0;
+    work.open = 0;
+    for (const ClassUser& user : graph_.users(link_class)) {
+      VariableLoad& load = loads[user.variable];
+      const double demand = load.count * user.weight;
+      if (load.rate < bound) {
+        stopped += demand * load.rate;
+        continue;
+      }
+      work.weight += demand;
+      ++work.open;
+      if (load.mark == open_mark_) continue;
+      load.mark = open_mark_;
+      affected_.push_back(user.variable);
+      if (graph_.cap(user.variable) > 0) {
+        capped_.emplace_back(graph_.cap(user.variable), user.variable);
+      }
+      for (const VariableUse& use : graph_.uses(user.variable)) {
+        if (work_[use.link_class].mark != open_mark_) mark_class(use.link_class);
+      }
+    }
+    work.remaining = std::max(0.0, link_class.bandwidth - stopped);
+    work.trusted = work.weight;
+    link_class.level = infinity;
+  }
+}
+
+void MaxMinSolver::sum(ClassId id) {
+  const LinkClass& link_class = graph_.classes()[id];
+  ClassWork& work = work_[id];
+  double stopped = 0;
+  work.weight = 0;
+  for (const ClassUser& user : graph_.users(link_class)) {
+    const VariableLoad& load = graph_.loads()[user.variable];
+    const double demand = load.count * user.weight;
+    if (load.mark == open_mark_) {
+      work.weight += demand;
+    } else {
+      stopped += demand * load.rate;
+    }
+  }
+  work.remaining = std::max(0.0, link_class.bandwidth - stopped);
+  work.trusted = work.weight;
+}
+
+// `full` is the class that is done with: it needs no account of what still stops there.
+void MaxMinSolver::stop(VariableId variable, double rate, ClassId full) {
+  VariableLoad& load = graph_.loads()[variable];
+  load.rate = rate;
+  load.mark = open_mark_ + 1;
+  for (const VariableUse& use : graph_.uses(variable)) {
+    if (use.link_class == full) continue;
+    ClassWork& work = work_[use.link_class];
+    const double demand = load.count * use.weight;
+    work.remaining = std::max(0.0, work.remaining - demand * rate);
+    work.weight -= demand;
+    --work.open;
+  }
+}
+
+// The class that is full first. Levels only rise while others stop, so that an entry of the heap
+// is at worst too early; it is put right when it comes up.
+bool MaxMinSolver::next_full(Fill& full) {
+  while (!heap_.empty()) {
+    const Fill top = heap_.front();
+    ClassWork& work = work_[top.link_class];
+    if (work.open > 0) {
+      if (work.weight < work.trusted * trusted_share) sum(top.link_class);
+      const double level = work.remaining / work.weight;
+      if (level <= top.level * same_level) {
+        full = top;
+        return true;
+      }
+      std::pop_heap(heap_.begin(), heap_.end(), later);
+      heap_.back().level = level;
+      std::push_heap(heap_.begin(), heap_.end(), later);
+    } else {
+      std::pop_heap(heap_.begin(), heap_.end(), later);
+      heap_.pop_back();
+    }
+  }
+  return false;
+}
+
+void MaxMinSolver::fill() {
+  heap_.clear();
+  for (const ClassId id : reached_) {
+    const ClassWork& work = work_[id];
+    if (work.open > 0) heap_.push_back(Fill{work.remaining / work.weight, id});
+  }
+  std::make_heap(heap_.begin(), heap_.end(), later);
+  std::sort(capped_.begin(), capped_.end());
+  auto cap = capped_.begin();
+  double level = 0;
+  for (Fill full; next_full(full);) {
+    while (cap != capped_.end() && graph_.loads()[cap->second].mark != open_mark_) ++cap;
+    if (cap != capped_.end() && cap->first <= full.level) {
+      stop(cap->second, cap->first, none);
+      continue;
+    }
+    if (full.level > level * same_level) level = full.level;
+    LinkClass& link_class = graph_.classes()[full.link_class];
+    link_class.level = level;
+    for (const ClassUser& user : graph_.users(link_class)) {
+      if (graph_.loads()[user.variable].mark != open_mark_) continue;
+      stop(user.variable, level, full.link_class);
+    }
+    work_[full.link_class].open = 0;
+  }
+}
+
+void MaxMinSolver::record_shares() {
+  for (const ClassId id : reached_) {
+    LinkClass& link_class = graph_.classes()[id];
+    if (link_class.users.size == 0 || link_class.bandwidth <= 0) continue;
+    const double share = link_class.level < infinity
+                             ? 1.0
+                             : 1 - work_[id].remaining / link_class.bandwidth;
+    link_class.peak_share = std::max(link_class.peak_share, share);
+  }
+}
+
+void MaxMinSolver::next_mark() {
+  open_mark_ += 2;
+  if (open_mark_ != 0) return;
+  open_mark_ = 2;
+  for (ClassWork& work : work_) work.mark = 0;
+  for (VariableLoad& load : graph_.loads()) load.mark = 0;
+}
+
+std::span<const VariableId> MaxMinSolver::solve() {
+  if (reached_.empty()) return {};
+  work_.resize(graph_.classes().size());
+  collect(level_bound());
+  fill();
+  record_shares();
+  classes_solved_ += reached_.size();
+  reached_.clear();
+  unlevelled_.clear();
+  left_bound_ = infinity;
+  next_mark();
+  return affected_;
+}
+
+}  // namespace shardsim::network

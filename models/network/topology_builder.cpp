@@ -1,0 +1,338 @@
+#include "models/network/topology_builder.hpp"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "models/network/device_name.hpp"
+#include "models/network/topology_check.hpp"
+
+namespace shardsim::network {
+
+namespace {
+
+// About 90 bytes a device and 150 a link: 2 million devices stay below 2 GB.
+constexpr std::int64_t most_devices = 2'000'000;
+
+/// Devices of one node.
+struct NodeDevices {
+  std::vector<VertexId> gpus;
+  std::optional<VertexId> nvswitch;
+  std::vector<VertexId> pcie_switches;
+  std::vector<VertexId> cpus;
+  std::vector<VertexId> nics;
+};
+
+class Builder {
+ public:
+  Builder(const TopologySpec& spec, std::int64_t nodes, std::int64_t gpus_per_node)
+      : spec_(spec), nodes_(nodes), gpus_per_node_(gpus_per_node) {}
+
+  Graph build(simcore::Diagnostics& diagnostics) {
+    for (std::int64_t n = 0; n < nodes_; ++n) {
+      add_devices(static_cast<std::int32_t>(n));
+      join_pcie(devices_.back());
+    }
+    join_nvlink();
+    add_switches();
+    join_fabric();
+    for (std::size_t i = 0; i < spec_.links.size(); ++i) join_listed(i, diagnostics);
+    return std::move(graph_);
+  }
+
+ private:
+  using Index = std::int64_t;
+
+  std::vector<VertexId> add(DeviceKind kind, std::int32_t node, Index count,
+                            std::int32_t tier = 0) {
+    std::vector<VertexId> added;
+    for (Index i = 0; i < count; ++i) {
+      added.push_back(graph_.add_vertex(
+          {.kind = kind, .node = node, .index = static_cast<std::int32_t>(i), .tier = tier}));
+    }
+    return added;
+  }
+  void join(VertexId a, VertexId b, LinkKind kind, simcore::BitRate bandwidth,
+            simcore::SimTime latency) {
+    graph_.add_link({.from = a, .to = b, .kind = kind, .bandwidth = bandwidth, .latency = latency});
+    graph_.add_link({.from = b, .to = a, .kind = kind, .bandwidth = bandwidth, .latency = latency});
+  }
+  void join(VertexId a, VertexId b, LinkKind kind, const CableSpec& cable, double cables = 1) {
+    join(a, b, kind, {cable.usable().bytes_per_second * cables}, cable.latency);
+  }
+  bool shares_nvswitch() const {
+    return spec_.node.nvlink && spec_.node.nvlink->nodes_per_domain > 1;
+  }
+
+  void add_devices(std::int32_t node) {
+    NodeDevices devices;
+    devices.gpus = add(DeviceKind::gpu, node, gpus_per_node_);
+    const auto& nvlink = spec_.node.nvlink;
+    if (nvlink && nvlink->layout == NvlinkLayout::nvswitch && !shares_nvswitch()) {
+      devices.nvswitch = add(DeviceKind::nvswitch, node, 1)[0];
+    }
+    devices.pcie_switches = add(DeviceKind::pcie_switch, node, spec_.node.switch_count());
+    devices.cpus = add(DeviceKind::cpu, node, spec_.node.cpu_count());
+    devices.nics = add(DeviceKind::nic, node, spec_.node.nic_count());
+    devices_.push_back(std::move(devices));
+  }
+
+  VertexId parent(const NodeDevices& devices, const std::string& name) const {
+    const Vertex device = *parse_device_name("node[0]." + name);
+    const auto& kin = device.kind == DeviceKind::cpu ? devices.cpus : devices.pcie_switches;
+    return kin[static_cast<std::size_t>(device.index)];
+  }
+  void hang(const NodeDevices& devices, const std::vector<VertexId>& children, Index count,
+            const std::vector<std::string>& at, std::pair<std::string_view, Index> parents,
+            const CableSpec& cable) {
+    for (std::size_t i = 0; i < children.size(); ++i) {
+      const std::string name =
+          parent_name(at, static_cast<Index>(i), count, parents.first, parents.second);
+      join(children[i], parent(devices, name), LinkKind::pcie, cable);
+    }
+  }
+  void join_pcie(const NodeDevices& devices) {
+    const NodeSpec& node = spec_.node;
+    for (std::size_t a = 0; a < devices.cpus.size(); ++a) {
+      for (std::size_t b = a + 1; b < devices.cpus.size(); ++b) {
+        join(devices.cpus[a], devices.cpus[b], LinkKind::cpu_interconnect,
+             *node.cpus->interconnect);
+      }
+    }
+    if (!node.pcie) return;
+    const PcieSpec& pcie = *node.pcie;
+    hang(devices, devices.pcie_switches, pcie.switches, pcie.switches_at, {"cpu", node.cpu_count()},
+         pcie.uplink.value_or(pcie.link));
+    hang(devices, devices.gpus, node.gpus, pcie.gpus_at, pcie_parents(node),
+         pcie.gpu_link.value_or(pcie.link));
+    hang(devices, devices.nics, node.nic_count(), pcie.nics_at, pcie_parents(node),
+         pcie.nic_link.value_or(pcie.link));
+  }
+
+  void join_nvlink() {
+    if (!spec_.node.nvlink) return;
+    const NvlinkSpec& nvlink = *spec_.node.nvlink;
+    const auto links_per_gpu = static_cast<double>(nvlink.links_per_gpu);
+    if (shares_nvswitch()) {
+      const Index domains = (nodes_ + nvlink.nodes_per_domain - 1) / nvlink.nodes_per_domain;
+      shared_nvswitches_ = add(DeviceKind::nvswitch, -1, domains);
+    }
+    for (std::size_t n = 0; n < devices_.size(); ++n) {
+      const std::vector<VertexId>& gpus = devices_[n].gpus;
+      switch (nvlink.layout) {
+        case NvlinkLayout::nvswitch: {
+          const VertexId to =
+              shares_nvswitch()
+                  ? shared_nvswitches_[n / static_cast<std::size_t>(nvlink.nodes_per_domain)]
+                  : *devices_[n].nvswitch;
+          for (const VertexId gpu : gpus) {
+            join(gpu, to, LinkKind::nvlink, nvlink.link, links_per_gpu);
+          }
+          break;
+        }
+        case NvlinkLayout::full_mesh: {
+          const double cables = links_per_gpu / static_cast<double>(spec_.node.gpus - 1);
+          for (std::size_t a = 0; a < gpus.size(); ++a) {
+            for (std::size_t b = a + 1; b < gpus.size(); ++b) {
+              join(gpus[a], gpus[b], LinkKind::nvlink, nvlink.link, cables);
+            }
+          }
+          break;
+        }
+        case NvlinkLayout::pairs:
+          for (const NvlinkPairSpec& pair : nvlink.pairs) {
+            if (std::max(pair.gpus[0], pair.gpus[1]) >= gpus_per_node_) continue;
+            join(gpus[static_cast<std::size_t>(pair.gpus[0])],
+                 gpus[static_cast<std::size_t>(pair.gpus[1])], LinkKind::nvlink, nvlink.link,
+                 static_cast<double>(pair.links));
+          }
+          break;
+      }
+    }
+  }
+
+  void add_switches() {
+    const auto counts = switch_counts(spec_, nodes_);
+    for (std::size_t tier = 0; tier < counts.size(); ++tier) {
+      switches_[tier] =
+          add(DeviceKind::network_switch, -1, counts[tier], static_cast<std::int32_t>(tier));
+    }
+  }
+
+  void join_fabric() {
+    const FabricSpec& fabric = spec_.fabric;
+    if (fabric.kind == FabricKind::none || fabric.kind == FabricKind::links) return;
+    const auto nics = static_cast<std::size_t>(spec_.node.nic_count());
+    const bool rails = fabric.kind == FabricKind::rail_optimised;
+    const auto group_size = fabric.kind == FabricKind::single_switch
+                                ? devices_.size()
+                                : static_cast<std::size_t>(fabric.nodes_per_leaf);
+    for (std::size_t n = 0; n < devices_.size(); ++n) {
+      for (std::size_t i = 0; i < nics; ++i) {
+        const std::size_t leaf = rails ? n / group_size * nics + i : n / group_size;
+        join(devices_[n].nics[i], switches_[0][leaf], LinkKind::network, spec_.node.nics->link);
+      }
+    }
+    if (!switches_[1].empty()) join_tiers(rails ? nics : 1);
+  }
+
+  /// Leaves to the spines of their pod, spines to all cores.
+  void join_tiers(std::size_t leaves_per_group) {
+    const FabricSpec& fabric = spec_.fabric;
+    const auto ports = static_cast<double>(fabric.nodes_per_leaf * spec_.node.nic_count()) /
+                       static_cast<double>(leaves_per_group);
+    const double leaf_up =
+        ports * spec_.node.nics->link.usable().bytes_per_second / fabric.oversubscription;
+    const auto spines = static_cast<std::size_t>(fabric.spines);
+    const std::size_t pods = switches_[1].size() / spines;
+    const std::size_t leaves_per_pod =
+        fabric.pods ? static_cast<std::size_t>(fabric.pods->nodes / fabric.nodes_per_leaf) *
+                          leaves_per_group
+                    : switches_[0].size();
+    for (std::size_t leaf = 0; leaf < switches_[0].size(); ++leaf) {
+      const std::size_t pod = pods == 1 ? 0 : leaf / leaves_per_pod;
+      for (std::size_t s = 0; s < spines; ++s) {
+        join(switches_[0][leaf], switches_[1][pod * spines + s], LinkKind::network,
+             {leaf_up / static_cast<double>(spines)}, fabric.switch_latency);
+      }
+    }
+    const double spine_up = leaf_up / static_cast<double>(spines) *
+                            static_cast<double>(leaves_per_pod) /
+                            (fabric.pods ? fabric.pods->oversubscription : 1);
+    for (const VertexId spine : switches_[1]) {
+      for (const VertexId core : switches_[2]) {
+        join(spine, core, LinkKind::network, {spine_up / static_cast<double>(switches_[2].size())},
+             fabric.switch_latency);
+      }
+    }
+  }
+
+  /// The present device; nothing if this cluster is too small to have it.
+  std::optional<VertexId> find(Vertex device, std::int32_t node) const {
+    if (device.node == every_node) device.node = node;
+    if (!has_device(spec_, device, nodes_, gpus_per_node_)) return std::nullopt;
+    const auto index = static_cast<std::size_t>(device.index);
+    if (device.node < 0) {
+      return device.kind == DeviceKind::nvswitch
+                 ? shared_nvswitches_[index]
+                 : switches_[static_cast<std::size_t>(device.tier)][index];
+    }
+    const NodeDevices& devices = devices_[static_cast<std::size_t>(device.node)];
+    switch (device.kind) {
+      case DeviceKind::gpu:
+        return devices.gpus[index];
+      case DeviceKind::nvswitch:
+        return devices.nvswitch;
+      case DeviceKind::pcie_switch:
+        return devices.pcie_switches[index];
+      case DeviceKind::cpu:
+        return devices.cpus[index];
+      case DeviceKind::nic:
+      case DeviceKind::network_switch:
+        break;
+    }
+    return devices.nics[index];
+  }
+
+  void join_listed(std::size_t i, simcore::Diagnostics& diagnostics) {
+    const LinkSpec& link = spec_.links[i];
+    const Vertex from = *parse_device_name(link.from);
+    const Vertex to = *parse_device_name(link.to);
+    const LinkKind kind = *link_kind_between(from.kind, to.kind);
+    const bool each = from.node == every_node || to.node == every_node;
+    for (std::int32_t n = 0; n < (each ? nodes_ : 1); ++n) {
+      const auto a = find(from, n);
+      const auto b = find(to, n);
+      if (!a || !b) continue;
+      if (graph_.find_link(*a, *b) || (!link.one_way && graph_.find_link(*b, *a))) {
+        diagnostics.error(
+            {}, fmt::format("links[{}] of topology '{}': '{}' and '{}' are linked "
+                            "already",
+                            i, spec_.name, graph_.vertex_name(*a), graph_.vertex_name(*b)));
+        return;
+      }
+      if (link.one_way) {
+        graph_.add_link({.from = *a,
+                         .to = *b,
+                         .kind = kind,
+                         .bandwidth = link.usable(),
+                         .latency = link.latency});
+      } else {
+        join(*a, *b, kind, link.usable(), link.latency);
+      }
+    }
+  }
+
+  const TopologySpec& spec_;
+  std::int64_t nodes_;
+  std::int64_t gpus_per_node_;
+  Graph graph_;
+  std::vector<NodeDevices> devices_;
+  std::vector<VertexId> shared_nvswitches_;
+  std::array<std::vector<VertexId>, 3> switches_;
+};
+
+/// Nodes that the topology can have, and why no more.
+struct NodeLimit {
+  std::int64_t nodes;
+  std::string_view reason;
+};
+
+NodeLimit node_limit(const TopologySpec& spec) {
+  const NodeSpec& node = spec.node;
+  const std::int64_t devices =
+      node.gpus + node.switch_count() + node.cpu_count() + node.nic_count() + 1;
+  NodeLimit limit{std::max<std::int64_t>(most_devices / devices, 1), "of what fits in memory"};
+  if (spec.fabric.max_nodes && *spec.fabric.max_nodes <= limit.nodes) {
+    limit = {*spec.fabric.max_nodes, "by its max_nodes"};
+  }
+  const std::int64_t joined = node.nvlink ? node.nvlink->nodes_per_domain : 1;
+  if (spec.fabric.kind == FabricKind::none && joined <= limit.nodes) {
+    limit = {joined, "as it has no network"};
+  }
+  return limit;
+}
+
+bool check_size(const TopologySpec& spec, const ClusterSize& size,
+                simcore::Diagnostics& diagnostics) {
+  const std::size_t errors = diagnostics.error_count();
+  const NodeLimit limit = node_limit(spec);
+  if (size.nodes < 1 || size.nodes > limit.nodes) {
+    diagnostics.error(
+        size.nodes_where,
+        fmt::format("topology '{}' takes 1 to {} node{} {}, found {}", spec.name, limit.nodes,
+                    limit.nodes == 1 ? "" : "s", limit.reason, size.nodes));
+  }
+  const std::int64_t gpus = size.gpus_per_node.value_or(spec.node.gpus);
+  if (gpus < 1 || gpus > spec.node.gpus) {
+    diagnostics.error(size.gpus_where,
+                      fmt::format("a node of topology '{}' has {} GPU{}, found gpus_per_node {}",
+                                  spec.name, spec.node.gpus, spec.node.gpus == 1 ? "" : "s", gpus));
+  }
+  return diagnostics.error_count() == errors;
+}
+
+}  // namespace
+
+std::optional<Graph> build_graph(const TopologySpec& spec, const ClusterSize& size,
+                                 simcore::Diagnostics& diagnostics) {
+  const std::size_t errors = diagnostics.error_count();
+  if (!check_topology(spec, nullptr, diagnostics)) return std::nullopt;
+  if (!check_size(spec, size, diagnostics)) return std::nullopt;
+  Graph graph =
+      Builder(spec, size.nodes, size.gpus_per_node.value_or(spec.node.gpus)).build(diagnostics);
+  if (diagnostics.error_count() != errors) return std::nullopt;
+  if (const auto pair = graph.disconnected_pair()) {
+    diagnostics.error(size.nodes_where,
+                      fmt::format("topology '{}' with {} node{} is not connected: there is no "
+                                  "route between '{}' and '{}'",
+                                  spec.name, size.nodes, size.nodes == 1 ? "" : "s",
+                                  graph.vertex_name(pair->first), graph.vertex_name(pair->second)));
+    return std::nullopt;
+  }
+  return graph;
+}
+
+}  // namespace shardsim::network

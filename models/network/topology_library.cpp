@@ -1,0 +1,120 @@
+#include "models/network/topology_library.hpp"
+
+#include <algorithm>
+#include <set>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "simcore/config/config_node.hpp"
+#include "simcore/config/fields.hpp"
+#include "simcore/config/yaml_reader.hpp"
+
+namespace shardsim::network {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using simcore::ConfigEntry;
+using simcore::ConfigNode;
+
+bool is_path(std::string_view name) {
+  return name.find('/') != std::string_view::npos || name.ends_with(".yaml");
+}
+
+std::optional<fs::path> find_file(std::string_view name, const std::vector<fs::path>& search_path) {
+  if (is_path(name)) return fs::path(name);
+  for (const fs::path& folder : search_path) {
+    const fs::path file = folder / fmt::format("{}.yaml", name);
+    std::error_code ignored;
+    if (fs::is_regular_file(file, ignored)) return file;
+  }
+  return std::nullopt;
+}
+
+void report_unknown(std::string_view name, const std::vector<fs::path>& search_path,
+                    const simcore::SourceLocation& where, simcore::Diagnostics& diagnostics) {
+  const std::vector<std::string> names = available_topologies(search_path);
+  std::string message = fmt::format("there is no topology '{}'", name);
+  if (!names.empty()) message += fmt::format("; known are {}", fmt::join(names, ", "));
+  diagnostics.error(where, std::move(message), simcore::nearest_spelling(name, names));
+}
+
+/// Puts the keys of `changes` into `base`; maps are merged, all else replaces.
+void merge(ConfigNode& base, const ConfigNode& changes) {
+  for (const ConfigEntry& change : changes.entries()) {
+    ConfigNode* old = base.find(change.key);
+    if (!old) {
+      base.entries().push_back(change);
+    } else if (old->is_map() && change.value.is_map()) {
+      merge(*old, change.value);
+    } else {
+      *old = change.value;
+    }
+  }
+}
+
+/// The tree of a file with what it extends underneath. `open` holds the files being read.
+std::optional<ConfigNode> read_tree(const fs::path& file, const std::vector<fs::path>& search_path,
+                                    std::set<std::string>& open,
+                                    simcore::Diagnostics& diagnostics) {
+  std::optional<ConfigNode> tree = simcore::read_yaml_file(file, diagnostics);
+  if (!tree) return std::nullopt;
+  const ConfigNode* extends = tree->find("extends");
+  if (!extends || !extends->is_scalar()) return tree;
+  std::error_code ignored;
+  if (!open.insert(fs::weakly_canonical(file, ignored).string()).second) {
+    diagnostics.error(extends->where(), fmt::format("extends: '{}' extends itself", file.string()));
+    return std::nullopt;
+  }
+  std::vector<fs::path> folders{file.parent_path()};
+  folders.insert(folders.end(), search_path.begin(), search_path.end());
+  const std::optional<fs::path> base_file = find_file(extends->text(), folders);
+  if (!base_file) {
+    report_unknown(extends->text(), folders, extends->where(), diagnostics);
+    return std::nullopt;
+  }
+  std::optional<ConfigNode> base = read_tree(*base_file, search_path, open, diagnostics);
+  if (!base) return std::nullopt;
+  merge(*base, *tree);
+  return base;
+}
+
+}  // namespace
+
+std::optional<Topology> load_topology(std::string_view name_or_path,
+                                      const std::vector<fs::path>& search_path,
+                                      simcore::Diagnostics& diagnostics,
+                                      const simcore::SourceLocation& where) {
+  const std::size_t errors = diagnostics.error_count();
+  const std::optional<fs::path> file = find_file(name_or_path, search_path);
+  if (!file) {
+    report_unknown(name_or_path, search_path, where, diagnostics);
+    return std::nullopt;
+  }
+  std::set<std::string> open;
+  const std::optional<ConfigNode> tree = read_tree(*file, search_path, open, diagnostics);
+  if (!tree) return std::nullopt;
+  Topology topology{simcore::read_config<TopologySpec>(*tree, diagnostics), *file};
+  if (diagnostics.error_count() != errors) return std::nullopt;
+  return topology;
+}
+
+std::vector<std::string> available_topologies(const std::vector<fs::path>& search_path) {
+  std::set<std::string> names;
+  for (const fs::path& folder : search_path) {
+    std::error_code failed;
+    for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end;
+         entry.increment(failed)) {
+      std::error_code ignored;
+      if (entry->path().extension() == ".yaml" && entry->is_regular_file(ignored)) {
+        names.insert(entry->path().stem().string());
+      }
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+}  // namespace shardsim::network

@@ -1,0 +1,197 @@
+// A machine as data: what stands in a topology YAML file.
+//
+// Models: one kind of node (GPUs, NVLink, CPUs, PCIe, NICs), repeated, and the fabric that joins
+// the nodes. Every cable is {bandwidth, efficiency, latency} per direction: the nominal rate, the
+// share of it that payload can use, and the time from one end to the other. Assumes: all nodes are
+// alike; both directions of a cable are alike unless `one_way` says so. Leaves out: the GPU itself,
+// named here and described in a file of its own.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "simcore/config/fields.hpp"
+#include "simcore/quantity.hpp"
+#include "simcore/time.hpp"
+
+namespace shardsim::network {
+
+struct CableSpec {
+  simcore::BitRate bandwidth;       ///< nominal, per direction
+  simcore::Fraction efficiency{1};  ///< share that payload can use
+  simcore::SimTime latency;         ///< end to end, of this cable alone
+  /// What a flow can use: bandwidth times efficiency.
+  simcore::BitRate usable() const { return {bandwidth.bytes_per_second * efficiency.value}; }
+  static void describe(simcore::Fields<CableSpec>& fields);
+};
+
+/// How the GPUs of a node (or of several) are joined by NVLink.
+enum class NvlinkLayout : std::uint8_t {
+  nvswitch,   ///< every GPU to one merged switch with all of its links
+  full_mesh,  ///< every GPU to every other, the links of a GPU shared out evenly
+  pairs,      ///< as listed
+};
+
+struct NvlinkPairSpec {
+  std::vector<std::int64_t> gpus;  ///< two different GPUs of the node
+  std::int64_t links = 1;
+  static void describe(simcore::Fields<NvlinkPairSpec>& fields);
+};
+
+struct NvlinkSpec {
+  NvlinkLayout layout = NvlinkLayout::nvswitch;
+  std::int64_t links_per_gpu = 1;
+  CableSpec link;                     ///< one NVLink
+  std::vector<NvlinkPairSpec> pairs;  ///< layout `pairs`
+  std::int64_t nodes_per_domain = 1;  ///< nodes that share one NVLink switch
+  static void describe(simcore::Fields<NvlinkSpec>& fields);
+};
+
+enum class CpuVendor : std::uint8_t { intel, amd, arm, power };
+
+struct CpuSpec {
+  std::int64_t count = 1;
+  CpuVendor vendor = CpuVendor::intel;
+  std::optional<CableSpec> interconnect;  ///< between each two of them
+  static void describe(simcore::Fields<CpuSpec>& fields);
+};
+
+struct PcieSpec {
+  std::int64_t switches = 0;          ///< 0: everything hangs on the CPUs
+  CableSpec link;                     ///< where none of the following says otherwise
+  std::optional<CableSpec> gpu_link;  ///< GPU to what it hangs on
+  std::optional<CableSpec> nic_link;  ///< NIC to what it hangs on
+  std::optional<CableSpec> uplink;    ///< PCIe switch to CPU
+  std::vector<std::string> gpus_at;   ///< per GPU what it hangs on; empty: dealt out evenly
+  std::vector<std::string> nics_at;
+  std::vector<std::string> switches_at;
+  static void describe(simcore::Fields<PcieSpec>& fields);
+};
+
+struct NicSpec {
+  std::int64_t count = 0;
+  CableSpec link;                   ///< NIC to the switch it is plugged into
+  simcore::SimTime plugin_latency;  ///< what NCCL's network plugin tells NCCL's tuner
+  static void describe(simcore::Fields<NicSpec>& fields);
+};
+
+struct NodeSpec {
+  std::int64_t gpus = 1;
+  std::optional<NvlinkSpec> nvlink;
+  std::optional<CpuSpec> cpus;
+  std::optional<PcieSpec> pcie;
+  std::optional<NicSpec> nics;
+  std::int64_t nic_count() const { return nics ? nics->count : 0; }
+  std::int64_t cpu_count() const { return cpus ? cpus->count : 0; }
+  std::int64_t switch_count() const { return pcie ? pcie->switches : 0; }
+  static void describe(simcore::Fields<NodeSpec>& fields);
+};
+
+enum class FabricKind : std::uint8_t {
+  none,            ///< the nodes are not joined, or by NVLink alone
+  single_switch,   ///< every NIC on one switch: an ideal, non-blocking network
+  rail_optimised,  ///< NIC i of every node of a group on leaf i of that group
+  fat_tree,        ///< all NICs of the nodes of a group on one leaf
+  links,           ///< the switches that `switches` counts, joined as the `links:` list says
+};
+
+/// A third tier: pods of leaves and spines, joined by core switches.
+struct PodSpec {
+  std::int64_t nodes = 1;
+  double oversubscription = 1;
+  std::int64_t cores = 1;
+  static void describe(simcore::Fields<PodSpec>& fields);
+};
+
+struct SwitchCounts {
+  std::int64_t leaf = 0;
+  std::int64_t spine = 0;
+  std::int64_t core = 0;
+  static void describe(simcore::Fields<SwitchCounts>& fields);
+};
+
+struct FabricSpec {
+  FabricKind kind = FabricKind::none;
+  std::int64_t nodes_per_leaf = 0;  ///< rail_optimised, fat_tree: nodes of a group
+  double oversubscription = 1;      ///< of a leaf: bandwidth to NICs over bandwidth to spines
+  std::int64_t spines = 1;          ///< per pod; 1 stands for all of them with ideal spreading
+  simcore::SimTime switch_latency;  ///< of a cable between two switches
+  std::optional<PodSpec> pods;
+  SwitchCounts switches;  ///< kind `links`
+  std::optional<std::int64_t> max_nodes;
+  static void describe(simcore::Fields<FabricSpec>& fields);
+};
+
+/// One cable of the `links:` list.
+struct LinkSpec {
+  std::string from;
+  std::string to;
+  simcore::BitRate bandwidth;
+  simcore::Fraction efficiency{1};
+  simcore::SimTime latency;
+  bool one_way = false;
+  simcore::BitRate usable() const { return {bandwidth.bytes_per_second * efficiency.value}; }
+  static void describe(simcore::Fields<LinkSpec>& fields);
+};
+
+struct TopologySpec {
+  std::string name;
+  std::string description;
+  std::string extends;  ///< the topology whose keys this file changes
+  std::string gpu;      ///< name of a file in topologies/gpus
+  NodeSpec node;
+  FabricSpec fabric;
+  std::vector<LinkSpec> links;
+  static void describe(simcore::Fields<TopologySpec>& fields);
+  static void check(const TopologySpec& spec, const simcore::ConfigNode& node,
+                    simcore::Diagnostics& diagnostics);
+};
+
+/// What hangs where: the parent of device `i` of `count` where `at` is empty deals them out evenly
+/// over `parents` devices called `word`.
+std::string parent_name(const std::vector<std::string>& at, std::int64_t i, std::int64_t count,
+                        std::string_view word, std::int64_t parents);
+
+/// What NICs and GPUs hang on by default: the PCIe switches, or the CPUs if there are none.
+std::pair<std::string_view, std::int64_t> pcie_parents(const NodeSpec& node);
+
+/// Switches of each tier (leaf, spine, core) that a fabric of so many nodes has.
+std::array<std::int64_t, 3> switch_counts(const TopologySpec& spec, std::int64_t nodes);
+
+}  // namespace shardsim::network
+
+namespace shardsim::simcore {
+
+template <>
+struct EnumNames<network::NvlinkLayout> {
+  static constexpr auto values = std::to_array<EnumName<network::NvlinkLayout>>(
+      {{"nvswitch", network::NvlinkLayout::nvswitch},
+       {"full_mesh", network::NvlinkLayout::full_mesh},
+       {"pairs", network::NvlinkLayout::pairs}});
+};
+
+template <>
+struct EnumNames<network::CpuVendor> {
+  static constexpr auto values =
+      std::to_array<EnumName<network::CpuVendor>>({{"intel", network::CpuVendor::intel},
+                                                   {"amd", network::CpuVendor::amd},
+                                                   {"arm", network::CpuVendor::arm},
+                                                   {"power", network::CpuVendor::power}});
+};
+
+template <>
+struct EnumNames<network::FabricKind> {
+  static constexpr auto values = std::to_array<EnumName<network::FabricKind>>(
+      {{"none", network::FabricKind::none},
+       {"single_switch", network::FabricKind::single_switch},
+       {"rail_optimised", network::FabricKind::rail_optimised},
+       {"fat_tree", network::FabricKind::fat_tree},
+       {"links", network::FabricKind::links}});
+};
+
+}  // namespace shardsim::simcore

@@ -1,0 +1,220 @@
+#include "models/scenario/experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "models/network/topology_builder.hpp"
+#include "models/scenario/device_memory.hpp"
+#include "models/training/explicit_workload.hpp"
+#include "models/training/model_spec.hpp"
+#include "models/training/strategy.hpp"
+#include "models/training/transformer_workload.hpp"
+
+namespace shardsim::scenario {
+
+using simcore::Bytes;
+using simcore::Diagnostics;
+using simcore::SimTime;
+using training::Strategy;
+
+namespace {
+
+/// Fills an experiment step by step; each step needs what the ones before found.
+class Builder {
+ public:
+  Builder(LoadedScenario scenario, const ExperimentOptions& options, Diagnostics& diagnostics)
+      : options_(options), diagnostics_(diagnostics) {
+    made_.scenario = std::move(scenario);
+  }
+
+  std::optional<Experiment> build() {
+    if (!load_cluster() || !size_groups() || !record() || !perturb()) return std::nullopt;
+    lay_out();
+    set_up_runtime();
+    note_limits();
+    return std::move(made_);
+  }
+
+ private:
+  const ScenarioSpec& spec() const { return made_.scenario.spec; }
+  simcore::SourceLocation where(std::string_view key) const { return made_.scenario.where(key); }
+
+  std::int64_t gpus_per_node() const {
+    return made_.graph.gpu_count() / std::max(1, made_.graph.node_count());
+  }
+
+  bool load_cluster() {
+    const std::filesystem::path beside = made_.scenario.file.parent_path();
+    auto topology = network::load_topology(spec().cluster.topology,
+                                           {beside, options_.data.topologies()}, diagnostics_,
+                                           where("cluster.topology"));
+    if (!topology) return false;
+    const network::ClusterSize size{spec().cluster.nodes, spec().cluster.gpus_per_node,
+                                    where("cluster.nodes"), where("cluster.gpus_per_node")};
+    auto graph = network::build_graph(topology->spec, size, diagnostics_);
+    auto gpu = gpu::load_gpu(topology->spec.gpu,
+                             {topology->file.parent_path() / "gpus", options_.data.gpus()},
+                             diagnostics_, where("cluster.topology"));
+    if (!graph || !gpu) return false;
+    made_.topology = std::move(*topology);
+    made_.graph = std::move(*graph);
+    made_.gpu = std::move(*gpu);
+    return true;
+  }
+
+  bool size_groups() {
+    const std::int64_t world = made_.graph.gpu_count();
+    auto groups = training::group_sizes(spec().training, world, gpus_per_node());
+    if (!groups) {
+      const bool named = spec().training.shard_group.has_value();
+      diagnostics_.error(where(named ? "training.shard_group" : "training"), groups.error());
+      return false;
+    }
+    made_.groups = *groups;
+    const std::int64_t reshard = reshard_group();
+    if (reshard > 1 && made_.groups.shard % reshard != 0) {
+      diagnostics_.error(where("training.reshard_after_forward"),
+                         fmt::format("{} ranks do not divide the shard group of {}", reshard,
+                                     made_.groups.shard));
+      return false;
+    }
+    return true;
+  }
+
+  std::int64_t reshard_group() const {
+    if (!spec().training.reshard_after_forward) return 0;
+    const auto* ranks = std::get_if<std::int64_t>(&spec().training.reshard_after_forward->value);
+    return ranks != nullptr ? *ranks : 0;
+  }
+
+  bool record() {
+    return spec().workload.model ? record_transformer() : record_explicit();
+  }
+
+  bool record_explicit() {
+    training::ExplicitWorkload workload(*spec().workload.explicit_times,
+                                        spec().cpu.launch.value_or(SimTime{}));
+    record_program(workload);
+    return true;
+  }
+
+  bool record_transformer() {
+    const training::WorkloadSpec& wanted = spec().workload;
+    const training::ModelSearch search{options_.data.models(), made_.scenario.file.parent_path()};
+    const auto model = training::load_model(*wanted.model, search, diagnostics_);
+    if (!model) return false;
+    training::check_model_fits(wanted, *model, made_.scenario.root.find("workload") != nullptr
+                                                   ? *made_.scenario.root.find("workload")
+                                                   : made_.scenario.root,
+                               diagnostics_);
+    if (!made_.gpu.supports(training::compute_type(wanted.precision))) {
+      diagnostics_.error(where("workload.precision"),
+                         fmt::format("{} has no units for this type", made_.gpu.name));
+    }
+    if (diagnostics_.has_errors()) return false;
+    const training::TransformerShape shape =
+        training::resolve(*model, *wanted.sequence_length);
+    training::TransformerSetting setting;
+    setting.cpu = spec().cpu;
+    setting.optimizer = spec().training.optimizer;
+    setting.implementation = spec().training.optimizer_implementation;
+    setting.dtensor_parameters = spec().training.strategy == Strategy::fsdp2;
+    setting.cublas_workspace =
+        training::cublas_workspace_bytes(compute_capability_major(made_.gpu));
+    training::TransformerWorkload workload(shape, wanted, setting);
+    record_program(workload);
+    count_figures(shape);
+    return true;
+  }
+
+  void record_program(training::Workload& workload) {
+    const int steps = static_cast<int>(spec().steps.warmup + spec().steps.measure);
+    made_.program = std::make_unique<cuda::Program>(training::record_program(
+        spec().training, workload, made_.groups,
+        static_cast<int>(spec().workload.gradient_accumulation), steps));
+  }
+
+  void count_figures(const training::TransformerShape& shape) {
+    const training::WorkloadSpec& work = spec().workload;
+    const double ranks = static_cast<double>(made_.groups.world);
+    ModelFigures figures;
+    figures.tokens_per_step = ranks * static_cast<double>(*work.sequence_length *
+                                                          work.micro_batch_size *
+                                                          work.gradient_accumulation);
+    figures.model_flops_per_step =
+        figures.tokens_per_step *
+        training::training_flops_per_token(shape, *work.sequence_length).causal;
+    const double steps = static_cast<double>(spec().steps.warmup + spec().steps.measure);
+    const auto hardware = training::hardware_flops(*made_.program);
+    figures.hardware_flops_per_step =
+        figures.model_flops_per_step / ranks + hardware.recomputed / steps;
+    figures.peak_flops =
+        made_.gpu.peak_rate(training::compute_type(work.precision)).flops_per_second;
+    made_.figures = figures;
+  }
+
+  bool perturb() {
+    for (std::size_t i = 0; i < spec().perturb.size(); ++i) {
+      const PerturbationSpec& one = spec().perturb[i];
+      const simcore::SourceLocation& place = made_.scenario.root.find("perturb")->items()[i].where();
+      if (one.rank && *one.rank >= made_.groups.world) {
+        diagnostics_.error(place, fmt::format("there is no rank {}: the cluster has {}", *one.rank,
+                                              made_.groups.world));
+      }
+      if (!one.link) continue;
+      if (const auto links = made_.graph.links_named(*one.link); !links) {
+        diagnostics_.error(place, links.error());
+      }
+    }
+    return !diagnostics_.has_errors();
+  }
+
+  void lay_out() {
+    const bool every_rank = options_.exact_ranks || !spec().perturb.empty();
+    made_.layout = lay_out_ranks(made_.program->communicators, made_.groups, reshard_group(),
+                                 gpus_per_node(), every_rank);
+    for (const PerturbationSpec& one : spec().perturb) {
+      if (!one.rank) continue;
+      made_.slowdowns.resize(made_.layout.ranks.size(), 1.0);
+      made_.slowdowns[static_cast<std::size_t>(*one.rank)] *= *one.compute_slowdown;
+    }
+  }
+
+  void set_up_runtime() {
+    made_.runtime.allocator = spec().allocator;
+    if (!spec().workload.model) return;
+    made_.runtime.launch_latency = spec().cpu.launch_latency;
+    made_.outside_allocator = memory_outside_allocator(made_.layout.communicators, made_.graph);
+    const Bytes left = made_.gpu.memory.capacity - made_.outside_allocator;
+    made_.runtime.memory_capacity = std::max(left, Bytes{0});
+  }
+
+  void note_limits() {
+    const ScenarioSpec& given = spec();
+    if (!given.nccl.env.empty()) {
+      made_.warnings.push_back(
+          "nccl.env is read but has no effect yet: collectives run as rings");
+    }
+    if (!made_.gpu.gemm_constants(gpu::DataType::bf16).basis.fitted() && given.workload.model) {
+      made_.warnings.push_back(fmt::format(
+          "kernel times on {} rest on constants that are {}: expect errors of 10 to 25 %",
+          made_.gpu.name, made_.gpu.gemm_constants(gpu::DataType::bf16).basis.text));
+    }
+  }
+
+  const ExperimentOptions& options_;
+  Diagnostics& diagnostics_;
+  Experiment made_;
+};
+
+}  // namespace
+
+std::optional<Experiment> build_experiment(LoadedScenario scenario,
+                                           const ExperimentOptions& options,
+                                           Diagnostics& diagnostics) {
+  return Builder(std::move(scenario), options, diagnostics).build();
+}
+
+}  // namespace shardsim::scenario

@@ -1,0 +1,65 @@
+// From a scenario to everything that a run needs: cluster, model, program, kernel times, groups.
+//
+// What is wrong with a scenario beyond its own text (an unknown topology, a group that does not
+// divide the ranks, a model that does not fit its heads) is found here and reported with its place.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/cuda/program.hpp"
+#include "models/cuda/runtime.hpp"
+#include "models/gpu/gpu_spec.hpp"
+#include "models/network/graph.hpp"
+#include "models/network/topology_library.hpp"
+#include "models/scenario/rank_layout.hpp"
+#include "models/scenario/scenario_spec.hpp"
+#include "models/training/transformer_flops.hpp"
+
+namespace shardsim::scenario {
+
+/// Where shipped data lie: folders that hold `topologies/` and `scenarios/`.
+struct DataFolders {
+  std::filesystem::path root;
+  std::filesystem::path topologies() const { return root / "topologies"; }
+  std::filesystem::path gpus() const { return root / "topologies" / "gpus"; }
+  std::filesystem::path models() const { return root / "scenarios" / "models"; }
+};
+
+struct ExperimentOptions {
+  DataFolders data;
+  bool exact_ranks = false;
+};
+
+/// Figures of the model for throughput and utilisation; none for prescribed workloads.
+struct ModelFigures {
+  double tokens_per_step = 0;          ///< whole cluster
+  double model_flops_per_step = 0;     ///< whole cluster, causal attention counted once
+  double hardware_flops_per_step = 0;  ///< one GPU, recomputation included
+  double peak_flops = 0;               ///< dense peak of one GPU for the compute type
+};
+
+struct Experiment {
+  LoadedScenario scenario;
+  network::Topology topology;
+  network::Graph graph;
+  gpu::GpuSpec gpu;
+  training::GroupSizes groups;
+  std::unique_ptr<cuda::Program> program;
+  std::optional<ModelFigures> figures;
+  RankLayout layout;
+  cuda::RuntimeSpec runtime;
+  simcore::Bytes outside_allocator;  ///< CUDA context and NCCL's buffers
+  std::vector<double> slowdowns;     ///< by slot; empty: none
+  std::vector<std::string> warnings;
+};
+
+/// Nothing if `diagnostics` received an error.
+std::optional<Experiment> build_experiment(LoadedScenario scenario,
+                                           const ExperimentOptions& options,
+                                           simcore::Diagnostics& diagnostics);
+
+}  // namespace shardsim::scenario

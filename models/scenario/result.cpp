@@ -1,0 +1,113 @@
+#include "models/scenario/result.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace shardsim::scenario {
+
+using Json = nlohmann::ordered_json;
+
+const char* memory_kind_name(cuda::MemoryKind kind) {
+  switch (kind) {
+    case cuda::MemoryKind::parameters:
+      return "parameters";
+    case cuda::MemoryKind::gradients:
+      return "gradients";
+    case cuda::MemoryKind::optimizer:
+      return "optimizer";
+    case cuda::MemoryKind::activations:
+      return "activations";
+    case cuda::MemoryKind::gathered_parameters:
+      return "gathered_parameters";
+    case cuda::MemoryKind::communication_buffers:
+      return "communication_buffers";
+    case cuda::MemoryKind::other:
+      return "other";
+  }
+  return "other";
+}
+
+namespace {
+
+Json step_json(const StepResult& step) {
+  return {{"time_s", step.time.seconds()},
+          {"compute_s", step.compute.seconds()},
+          {"communication_s", step.communication.seconds()},
+          {"exposed_communication_s", step.exposed_communication.seconds()},
+          {"overlap_fraction", step.overlap_fraction},
+          {"cpu_bound_s", step.cpu_bound.seconds()}};
+}
+
+Json memory_json(const MemoryResult& memory) {
+  Json breakdown = Json::object();
+  for (int kind = 0; kind < cuda::memory_kind_count; ++kind) {
+    const std::string name = memory_kind_name(static_cast<cuda::MemoryKind>(kind));
+    breakdown[name + "_bytes"] = memory.by_kind[kind].count;
+  }
+  return {{"persistent_bytes", memory.persistent.count},
+          {"peak_allocated_bytes", memory.peak_allocated.count},
+          {"peak_reserved_bytes", memory.peak_reserved.count},
+          {"outside_allocator_bytes", memory.outside.count},
+          {"capacity_bytes", memory.capacity.count},
+          {"fits", memory.fits},
+          {"breakdown", std::move(breakdown)}};
+}
+
+Json collective_json(const CollectiveResult& one) {
+  return {{"kind", one.kind},
+          {"group", one.group},
+          {"group_size", one.group_size},
+          {"count", one.count},
+          {"bytes", one.bytes.count},
+          {"time_s", one.time.seconds()},
+          {"exposed_s", one.exposed.seconds()},
+          {"algorithm", one.algorithm},
+          {"protocol", one.protocol},
+          {"channels", one.channels},
+          {"algbw_gbytes_per_s", one.algbw_gbytes_per_s},
+          {"busbw_gbytes_per_s", one.busbw_gbytes_per_s}};
+}
+
+}  // namespace
+
+std::string to_json(const Result& result) {
+  Json json;
+  json["schema"] = "shardsim.result/1";
+  json["scenario"] = {{"name", result.scenario_name},
+                      {"file", result.scenario_file},
+                      {"overrides", result.overrides}};
+  json["cluster"] = {{"gpus", result.gpus}, {"nodes", result.nodes}, {"gpu", result.gpu}};
+  json["step"] = step_json(result.step);
+  json["throughput"] = {{"tokens_per_s", result.throughput.tokens_per_s},
+                        {"tokens_per_s_per_gpu", result.throughput.tokens_per_s_per_gpu},
+                        {"model_tflops_per_gpu", result.throughput.model_tflops_per_gpu},
+                        {"mfu", result.throughput.mfu},
+                        {"hfu", result.throughput.hfu}};
+  json["memory"] = memory_json(result.memory);
+  json["collectives"] = Json::array();
+  for (const CollectiveResult& one : result.collectives) {
+    json["collectives"].push_back(collective_json(one));
+  }
+  json["links"] = Json::array();
+  for (const LinkResult& link : result.links) {
+    json["links"].push_back({{"name", link.name},
+                             {"bytes", link.bytes.count},
+                             {"busy_fraction", link.busy_fraction},
+                             {"peak_share", link.peak_share}});
+  }
+  json["critical_path"] = Json::array();
+  for (const PathShare& part : result.critical_path) {
+    json["critical_path"].push_back(
+        {{"what", part.what}, {"time_s", part.time.seconds()}, {"share", part.share}});
+  }
+  json["warnings"] = result.warnings;
+  json["simulator"] = {{"version", result.simulator.version},
+                       {"events", result.simulator.events},
+                       {"wall_s", result.simulator.wall_s},
+                       {"peak_rss_bytes", result.simulator.peak_rss_bytes},
+                       {"simulated_ranks", result.simulator.simulated_ranks},
+                       {"rank_classes", result.simulator.rank_classes},
+                       {"fidelity", result.simulator.fidelity}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace shardsim::scenario

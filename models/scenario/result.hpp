@@ -1,0 +1,113 @@
+// The result of a run, in the shape of the `shardsim.result/1` schema: times per step, after
+// warm-up, on the slowest rank.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/cuda/program.hpp"
+#include "simcore/quantity.hpp"
+#include "simcore/time.hpp"
+
+namespace shardsim::scenario {
+
+struct StepResult {
+  simcore::SimTime time;
+  simcore::SimTime compute;               ///< kernels on the compute stream
+  simcore::SimTime communication;         ///< at least one collective moves data
+  simcore::SimTime exposed_communication; ///< the compute stream waits for communication
+  simcore::SimTime cpu_bound;             ///< the compute stream waits for the CPU
+  /// Share of communication that is hidden, 0..1; 1 without communication.
+  double overlap_fraction = 1;
+};
+
+struct Throughput {
+  double tokens_per_s = 0;
+  double tokens_per_s_per_gpu = 0;
+  double model_tflops_per_gpu = 0;
+  double mfu = 0;  ///< model FLOPs against the dense peak of the compute type
+  double hfu = 0;  ///< the same with recomputation
+};
+
+struct MemoryResult {
+  simcore::Bytes persistent;  ///< held between steps
+  simcore::Bytes peak_allocated;
+  simcore::Bytes peak_reserved;
+  simcore::Bytes capacity;
+  /// Outside the allocator: CUDA context and NCCL's buffers.
+  simcore::Bytes outside;
+  bool fits = true;
+  simcore::Bytes by_kind[cuda::memory_kind_count];  ///< at the peak
+};
+
+struct CollectiveResult {
+  std::string kind;
+  std::string group;
+  int group_size = 0;
+  std::int64_t count = 0;
+  simcore::Bytes bytes;  ///< of all of them
+  simcore::SimTime time;
+  simcore::SimTime exposed;
+  std::string algorithm;
+  std::string protocol;
+  int channels = 0;
+  double algbw_gbytes_per_s = 0;
+  double busbw_gbytes_per_s = 0;
+};
+
+struct LinkResult {
+  std::string name;
+  simcore::Bytes bytes;
+  double busy_fraction = 0;
+  double peak_share = 0;
+};
+
+struct PathShare {
+  std::string what;
+  simcore::SimTime time;
+  double share = 0;
+};
+
+/// How busy a stream was over the step: shares of equal stretches of time, for pictures.
+struct StreamOccupancy {
+  std::string name;
+  std::vector<double> busy;
+};
+
+struct SimulatorResult {
+  std::string version;
+  std::uint64_t events = 0;
+  double wall_s = 0;
+  std::int64_t peak_rss_bytes = 0;
+  int simulated_ranks = 0;
+  int rank_classes = 0;
+  std::string fidelity;
+};
+
+struct Result {
+  std::string scenario_name;
+  std::string scenario_file;
+  std::vector<std::string> overrides;
+  int gpus = 0;
+  int nodes = 0;
+  std::string gpu;
+  StepResult step;
+  Throughput throughput;
+  MemoryResult memory;
+  std::vector<CollectiveResult> collectives;
+  std::vector<LinkResult> links;
+  std::vector<PathShare> critical_path;
+  std::vector<std::string> warnings;
+  std::vector<StreamOccupancy> streams;  ///< not part of the JSON
+  SimulatorResult simulator;
+};
+
+/// Names of MemoryKind in results and summaries, e.g. "gathered_parameters".
+const char* memory_kind_name(cuda::MemoryKind kind);
+
+/// The result as JSON text, ending with a newline. Equal results give equal bytes; only the
+/// `simulator` object depends on the machine.
+std::string to_json(const Result& result);
+
+}  // namespace shardsim::scenario

@@ -1,0 +1,207 @@
+#include "models/scenario/step_analysis.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "models/cuda/program_recorder.hpp"
+
+namespace shardsim::scenario {
+
+using cuda::CollectiveKind;
+using cuda::KernelCategory;
+using cuda::OpCode;
+using simcore::SimTime;
+
+const char* collective_name(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::all_gather:
+      return "all_gather";
+    case CollectiveKind::reduce_scatter:
+      return "reduce_scatter";
+    case CollectiveKind::all_reduce:
+      return "all_reduce";
+    case CollectiveKind::broadcast:
+      return "broadcast";
+    case CollectiveKind::reduce:
+      return "reduce";
+    case CollectiveKind::alltoall:
+      return "alltoall";
+    case CollectiveKind::sendrecv:
+      return "sendrecv";
+  }
+  return "collective";
+}
+
+const char* category_name(KernelCategory category) {
+  switch (category) {
+    case KernelCategory::gemm:
+      return "matrix products";
+    case KernelCategory::attention:
+      return "attention";
+    case KernelCategory::elementwise:
+      return "elementwise kernels";
+    case KernelCategory::normalization:
+      return "normalisation";
+    case KernelCategory::embedding:
+      return "embedding";
+    case KernelCategory::loss:
+      return "loss";
+    case KernelCategory::optimizer:
+      return "optimizer";
+    case KernelCategory::copy:
+      return "sharding copies";
+    case KernelCategory::compute:
+      return "compute";
+  }
+  return "compute";
+}
+
+double bus_factor(CollectiveKind kind, int ranks) {
+  const double n = ranks;
+  switch (kind) {
+    case CollectiveKind::all_reduce:
+      return 2 * (n - 1) / n;
+    case CollectiveKind::all_gather:
+    case CollectiveKind::reduce_scatter:
+    case CollectiveKind::alltoall:
+      return (n - 1) / n;
+    default:
+      return 1;
+  }
+}
+
+namespace {
+
+class Analyst {
+ public:
+  explicit Analyst(const StepLog& log) : log_(log), dependencies_(log) {}
+
+  StepAnalysis run() {
+    result_.step.time = log_.end - log_.begin;
+    sum_collectives();
+    explain_compute_gaps();
+    explain_critical_path();
+    const double moved = result_.step.communication.seconds();
+    if (moved > 0) {
+      const double hidden = 1 - result_.step.exposed_communication.seconds() / moved;
+      result_.step.overlap_fraction = std::clamp(hidden, 0.0, 1.0);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  const cuda::CollectiveSpec& collective(std::uint32_t op) const {
+    return log_.program->collectives[log_.program->ops[op].index];
+  }
+  const cuda::KernelSpec& kernel(std::uint32_t op) const {
+    return log_.program->kernels[log_.program->ops[op].index];
+  }
+  CollectiveTotals& totals(std::uint32_t op) {
+    const cuda::CollectiveSpec& spec = collective(op);
+    return result_.collectives[{spec.communicator, spec.kind}];
+  }
+
+  void sum_collectives() {
+    std::vector<std::pair<SimTime, SimTime>> intervals;
+    for (std::uint32_t op = log_.first_op; op <= log_.last_op; ++op) {
+      if (log_.program->ops[op].code != OpCode::collective || !log_.ran(op)) continue;
+      const SimTime from = dependencies_.transfer_start(op);
+      const SimTime to = log_.record(op).end;
+      intervals.emplace_back(from, to);
+      CollectiveTotals& sum = totals(op);
+      ++sum.count;
+      sum.bytes += collective(op).bytes;
+      sum.time += to - from;
+    }
+    std::sort(intervals.begin(), intervals.end());
+    SimTime covered = log_.begin;
+    for (const auto& [from, to] : intervals) {
+      const SimTime start = std::max(from, covered);
+      if (to > start) result_.step.communication += to - start;
+      covered = std::max(covered, to);
+    }
+  }
+
+  /// Books a stretch in which the compute stream is idle.
+  void book_gap(const Cause& cause) {
+    const SimTime length = cause.to - cause.from;
+    switch (cause.kind) {
+      case CauseKind::collective:
+      case CauseKind::peers:
+        totals(cause.op).exposed += length;
+        result_.step.exposed_communication += length;
+        break;
+      case CauseKind::kernel:
+        result_.step.exposed_communication += length;
+        break;
+      case CauseKind::cpu:
+      case CauseKind::launch:
+        result_.step.cpu_bound += length;
+        break;
+    }
+  }
+
+  void explain_compute_gaps() {
+    SimTime covered = log_.begin;
+    const auto book = [this](const Cause& cause) { book_gap(cause); };
+    for (const std::uint32_t op :
+         dependencies_.stream_operations(cuda::ProgramRecorder::compute_stream)) {
+      const cuda::OpRecord& record = log_.record(op);
+      if (record.start > covered) dependencies_.explain_start(op, covered, book);
+      covered = std::max(covered, record.end);
+      if (log_.program->ops[op].code == OpCode::collective) {
+        totals(op).exposed += record.end - record.start;
+        result_.step.exposed_communication += record.end - record.start;
+        continue;
+      }
+      result_.step.compute += record.end - record.start - record.launch_bound;
+      result_.step.cpu_bound += record.launch_bound;
+    }
+    if (log_.end > covered) dependencies_.explain_end(covered, book);
+  }
+
+  std::string describe(const Cause& cause) const {
+    switch (cause.kind) {
+      case CauseKind::collective: {
+        const cuda::CollectiveSpec& spec = collective(cause.op);
+        return std::string(collective_name(spec.kind)) + " (" +
+               log_.program->communicators[spec.communicator] + ")";
+      }
+      case CauseKind::peers:
+        return "waiting for the slowest rank";
+      case CauseKind::kernel: {
+        const cuda::KernelSpec& spec = kernel(cause.op);
+        return std::string(category_name(spec.category)) +
+               (spec.recompute ? " (recomputed)" : "");
+      }
+      case CauseKind::cpu:
+        return "CPU issuing work";
+      case CauseKind::launch:
+        return "launch latency";
+    }
+    return "";
+  }
+
+  void explain_critical_path() {
+    std::map<std::string, SimTime> parts;
+    dependencies_.explain_end(log_.begin, [&](const Cause& cause) {
+      parts[describe(cause)] += cause.to - cause.from;
+    });
+    const double whole = std::max(1e-12, result_.step.time.seconds());
+    for (const auto& [what, time] : parts) {
+      result_.critical_path.push_back(PathShare{what, time, time.seconds() / whole});
+    }
+    std::stable_sort(result_.critical_path.begin(), result_.critical_path.end(),
+                     [](const PathShare& a, const PathShare& b) { return a.time > b.time; });
+  }
+
+  const StepLog& log_;
+  const Dependencies dependencies_;
+  StepAnalysis result_;
+};
+
+}  // namespace
+
+StepAnalysis analyse(const StepLog& log) { return Analyst(log).run(); }
+
+}  // namespace shardsim::scenario

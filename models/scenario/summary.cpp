@@ -1,0 +1,200 @@
+#include "models/scenario/summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "simcore/quantity.hpp"
+
+namespace shardsim::scenario {
+
+using simcore::to_text;
+
+namespace {
+
+/// 1234567 as "1,234,567".
+std::string grouped(double value) {
+  std::string digits = fmt::format("{:.0f}", value);
+  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) digits.insert(at, ",");
+  return digits;
+}
+
+class Writer {
+ public:
+  explicit Writer(const SummaryStyle& style) : style_(style) {}
+
+  std::string take() { return std::move(text_); }
+
+  template <class... Arguments>
+  void line(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Arguments>(arguments)...);
+    text_ += '\n';
+  }
+  void blank() { text_ += '\n'; }
+
+  std::string bold(const std::string& text) const { return paint(text, "1"); }
+  std::string faint(const std::string& text) const { return paint(text, "2"); }
+  std::string warn(const std::string& text) const { return paint(text, "33"); }
+
+  /// A bar `share` (0..1) of `width` columns long.
+  std::string bar(double share, int width) const {
+    const double filled = std::clamp(share, 0.0, 1.0) * width;
+    std::string text;
+    if (!style_.unicode) {
+      text.assign(static_cast<std::size_t>(std::lround(filled)), '#');
+      return text;
+    }
+    static constexpr const char* eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    const int whole = static_cast<int>(filled);
+    for (int i = 0; i < whole; ++i) text += "█";
+    text += eighths[static_cast<int>((filled - whole) * 8)];
+    return text;
+  }
+
+  /// One column a stretch, its height the share of it that was busy.
+  std::string shades(const std::vector<double>& busy) const {
+    static constexpr const char* heights[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    static constexpr const char* letters[] = {" ", ".", ".", ":", ":", "+", "+", "#", "#"};
+    std::string text;
+    for (const double share : busy) {
+      const int level = share <= 0 ? 0 : std::clamp(static_cast<int>(std::ceil(share * 8)), 1, 8);
+      text += style_.unicode ? heights[level] : letters[level];
+    }
+    return text;
+  }
+
+ private:
+  std::string paint(const std::string& text, const char* code) const {
+    return style_.colour ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
+  }
+
+  const SummaryStyle& style_;
+  std::string text_;
+};
+
+void write_forecast(Writer& out, const Result& result) {
+  out.line("{}", out.bold(result.scenario_name));
+  out.line("{}", out.faint(fmt::format("{} x {}, {} node{}", result.gpus, result.gpu, result.nodes,
+                                       result.nodes == 1 ? "" : "s")));
+  out.blank();
+  out.line("  step time     {}", out.bold(to_text(result.step.time)));
+  if (result.throughput.tokens_per_s <= 0) return;
+  out.line("  throughput    {} tokens/s, {} per GPU", grouped(result.throughput.tokens_per_s),
+           grouped(result.throughput.tokens_per_s_per_gpu));
+  std::string hardware;
+  if (result.throughput.hfu > result.throughput.mfu * 1.005) {
+    hardware = fmt::format(", HFU {:.1f} % with recomputation", result.throughput.hfu * 100);
+  }
+  out.line("  MFU           {:.1f} % ({:.0f} TFLOP/s per GPU{})", result.throughput.mfu * 100,
+           result.throughput.model_tflops_per_gpu, hardware);
+}
+
+void write_step(Writer& out, const Result& result) {
+  const StepResult& step = result.step;
+  const double whole = std::max(1e-12, step.time.seconds());
+  const auto row = [&](const char* what, simcore::SimTime time) {
+    const double share = time.seconds() / whole;
+    out.line("  {:<22}{:>10}  {:>5.1f} %  {}", what, to_text(time), share * 100,
+             out.bar(share, 40));
+  };
+  out.blank();
+  out.line("{}", out.bold("The step"));
+  row("compute", step.compute);
+  row("exposed communication", step.exposed_communication);
+  row("waiting for the CPU", step.cpu_bound);
+  if (step.communication > simcore::SimTime{}) {
+    out.line("  communication takes {} in all, {:.0f} % of it hidden behind compute",
+             to_text(step.communication), step.overlap_fraction * 100);
+  }
+}
+
+void write_streams(Writer& out, const Result& result) {
+  if (result.streams.empty()) return;
+  out.blank();
+  out.line("{}", out.bold("Streams over the step"));
+  for (const StreamOccupancy& stream : result.streams) {
+    out.line("  {:<15}|{}|", stream.name, out.shades(stream.busy));
+  }
+  const std::size_t width = result.streams.front().busy.size();
+  const std::string end = to_text(result.step.time);
+  out.line("  {:<15} 0{:>{}}", "", end, width - 1);
+}
+
+void write_collectives(Writer& out, const Result& result) {
+  if (result.collectives.empty()) return;
+  out.blank();
+  out.line("{}", out.bold("Collectives"));
+  out.line("  {}", out.faint(fmt::format("{:<15}{:<13}{:>5}{:>11}{:>11}{:>11}{:>13}", "kind",
+                                         "group", "count", "data", "time", "exposed", "busbw")));
+  for (const CollectiveResult& one : result.collectives) {
+    out.line("  {:<15}{:<13}{:>5}{:>11}{:>11}{:>11}{:>8.0f} GB/s", one.kind,
+             fmt::format("{} ({})", one.group, one.group_size), one.count, to_text(one.bytes),
+             to_text(one.time), to_text(one.exposed), one.busbw_gbytes_per_s);
+  }
+}
+
+void write_memory(Writer& out, const Result& result) {
+  const MemoryResult& memory = result.memory;
+  if (memory.peak_allocated.count == 0) return;
+  const double capacity = static_cast<double>(std::max<std::int64_t>(1, memory.capacity.count));
+  out.blank();
+  out.line("{}", out.bold("Memory per GPU"));
+  const auto used = memory.peak_reserved + memory.outside;
+  out.line("  {} of {} in use at the peak{}  {}", to_text(used), to_text(memory.capacity),
+           memory.fits ? "" : out.warn(" - does not fit"),
+           out.bar(static_cast<double>(used.count) / capacity, 30));
+  for (int kind = 0; kind < cuda::memory_kind_count; ++kind) {
+    const simcore::Bytes bytes = memory.by_kind[kind];
+    if (bytes.count == 0) continue;
+    std::string name = memory_kind_name(static_cast<cuda::MemoryKind>(kind));
+    std::replace(name.begin(), name.end(), '_', ' ');
+    out.line("    {:<24}{:>11}  {}", name, to_text(bytes),
+             out.bar(static_cast<double>(bytes.count) / capacity, 40));
+  }
+  const simcore::Bytes cached = memory.peak_reserved - memory.peak_allocated;
+  out.line("    {:<24}{:>11}  {}", "cached by the allocator", to_text(cached),
+           out.bar(static_cast<double>(cached.count) / capacity, 40));
+  out.line("    {:<24}{:>11}  {}", "CUDA context and NCCL", to_text(memory.outside),
+           out.bar(static_cast<double>(memory.outside.count) / capacity, 40));
+}
+
+void write_causes(Writer& out, const Result& result) {
+  if (result.critical_path.empty()) return;
+  out.blank();
+  out.line("{}", out.bold("Why: the largest parts of the critical path"));
+  const std::size_t count = std::min<std::size_t>(3, result.critical_path.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    const PathShare& part = result.critical_path[i];
+    out.line("  {}. {:<34}{:>10}  {:>5.1f} %", i + 1, part.what, to_text(part.time),
+             part.share * 100);
+  }
+}
+
+}  // namespace
+
+std::string summarise(const Result& result, const SummaryStyle& style) {
+  Writer out(style);
+  write_forecast(out, result);
+  write_step(out, result);
+  write_streams(out, result);
+  write_collectives(out, result);
+  write_memory(out, result);
+  write_causes(out, result);
+  if (!result.warnings.empty()) {
+    out.blank();
+    for (const std::string& warning : result.warnings) {
+      out.line("{} {}", out.warn("warning:"), warning);
+    }
+  }
+  out.blank();
+  out.line("{}", out.faint(fmt::format(
+                     "simulated {} rank{} of {} in {:.0f} ms, {} events",
+                     result.simulator.simulated_ranks, result.simulator.simulated_ranks == 1 ? "" : "s",
+                     result.gpus, result.simulator.wall_s * 1e3,
+                     grouped(static_cast<double>(result.simulator.events)))));
+  return out.take();
+}
+
+}  // namespace shardsim::scenario

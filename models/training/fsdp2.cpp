@@ -1,0 +1,174 @@
+#include "models/training/fsdp2.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace shardsim::training {
+
+using cuda::MemoryKind;
+
+namespace {
+
+constexpr int high_priority = -1;
+
+std::vector<OptimizedTensor> local_shards(const PerParameterUnit& unit) {
+  std::vector<OptimizedTensor> shards;
+  for (const ShardedParameter& parameter : unit.parameters) {
+    shards.push_back({parameter.name, parameter.shard_elements});
+  }
+  return shards;
+}
+
+}  // namespace
+
+Fsdp2::Fsdp2(const TrainingSpec& spec, const GroupSizes& groups, UnitRecorder& recorder)
+    : spec_(spec),
+      recorder_(recorder),
+      compute_type_(recorder.workload().compute_type()),
+      reduce_type_(data_type(spec.reduce_dtype)),
+      master_type_(data_type(spec.master_dtype)),
+      replicas_(groups.replicas),
+      shard_ranks_(groups.shard) {
+  cuda::ProgramRecorder& program = recorder_.program();
+  copy_in_stream_ = program.create_stream("ag_copy_in", high_priority);
+  all_gather_stream_ = program.create_stream("all_gather", high_priority);
+  reduce_scatter_stream_ = program.create_stream("reduce_scatter", high_priority);
+  shard_communicator_ = program.create_communicator("shard");
+  if (replicas_ > 1) {
+    all_reduce_stream_ = program.create_stream("all_reduce");
+    replica_communicator_ = program.create_communicator("repl");
+  }
+  create_units(groups);
+  set_prefetch_lists();
+}
+
+void Fsdp2::create_units(const GroupSizes& groups) {
+  const bool reshards = spec_.reshards_blocks();
+  if (reshards && spec_.reshard_after_forward) {
+    const auto* ranks = std::get_if<std::int64_t>(&spec_.reshard_after_forward->value);
+    if (ranks && *ranks < groups.shard) {
+      group_ranks_ = *ranks;
+      group_communicator_ = recorder_.program().create_communicator("reshard");
+    }
+  }
+  const bool root_reshards =
+      reshards && spec_.root_rule == RootRule::follow && spec_.reshard_after_forward.has_value();
+  std::vector<OptimizedTensor> tensors;
+  for (int index = root_unit; index < recorder_.workload().blocks(); ++index) {
+    Unit unit;
+    unit.index = index;
+    unit.sizes = shard_per_parameter(recorder_.workload().parameters(index), groups.shard);
+    unit.reshard_after_forward = index == root_unit ? root_reshards : reshards;
+    unit.reshard_to_group = unit.reshard_after_forward && group_ranks_ > 0;
+    for (const OptimizedTensor& shard : local_shards(unit.sizes)) {
+      recorder_.allocate(size_of(shard.elements, master_type_), UnitRecorder::compute,
+                         MemoryKind::parameters, shard.name);
+      tensors.push_back(shard);
+    }
+    units_.push_back(std::move(unit));
+  }
+  optimizer_.emplace(spec_, std::move(tensors));
+}
+
+/// set_modules_to_forward_prefetch and set_modules_to_backward_prefetch with the next units in
+/// their order. A backward depth of 1 is the default, which needs no list.
+void Fsdp2::set_prefetch_lists() {
+  const int blocks = recorder_.workload().blocks();
+  const auto forward = static_cast<int>(std::min<std::int64_t>(spec_.forward_prefetch, blocks));
+  const std::int64_t depth = spec_.backward_prefetch.depth();
+  const auto backward = depth > 1 ? static_cast<int>(std::min<std::int64_t>(depth, blocks)) : 0;
+  for (Unit& unit : units_) {
+    const int next = unit.index + 1;
+    for (int i = next; i < std::min(next + forward, blocks); ++i) {
+      unit.forward_prefetch.push_back(i);
+    }
+    const int previous = unit.index == root_unit ? blocks - 1 : unit.index - 1;
+    for (int i = previous; i > std::max(previous - backward, -1); --i) {
+      unit.backward_prefetch.push_back(i);
+    }
+  }
+}
+
+void Fsdp2::root_pre_forward() {
+  // The first all-gather must see the parameters that the optimizer has written.
+  recorder_.program().wait_stream(copy_in_stream_, UnitRecorder::compute);
+  recorder_.program().wait_stream(all_gather_stream_, UnitRecorder::compute);
+}
+
+void Fsdp2::pre_forward(int index) {
+  if (index == root_unit) root_pre_forward();
+  recorder_.hooks();
+  Unit& current = unit(index);
+  unshard(current);
+  wait_for_unshard(current, Phase::forward);
+  for (const int next : current.forward_prefetch) unshard(unit(next));
+}
+
+void Fsdp2::post_forward(int index) {
+  Unit& current = unit(index);
+  reshard(current, Phase::forward);
+  current.post_forward_indices.push_back(post_forward_order_.size());
+  post_forward_order_.push_back(index);
+  if (index == root_unit) release_parked_all_gather();
+}
+
+void Fsdp2::pre_backward(int index) {
+  recorder_.hooks();
+  Unit& current = unit(index);
+  unshard(current);
+  wait_for_unshard(current, Phase::backward);
+  if (!current.backward_prefetch.empty()) {
+    for (const int previous : current.backward_prefetch) unshard(unit(previous));
+  } else if (spec_.backward_prefetch.depth() == 1) {
+    default_backward_prefetch(current);
+  }
+}
+
+/// The unit whose forward ended before this one's.
+void Fsdp2::default_backward_prefetch(Unit& current) {
+  if (current.post_forward_indices.empty()) return;
+  const std::size_t position = current.post_forward_indices.back();
+  current.post_forward_indices.pop_back();
+  if (position > 0) unshard(unit(post_forward_order_[position - 1]));
+}
+
+void Fsdp2::post_backward(int index) {
+  // Integers, the root's inputs, have no gradient that could carry its hook: see finish_backward.
+  if (index != root_unit) run_post_backward(unit(index));
+}
+
+void Fsdp2::run_post_backward(Unit& current) {
+  collect_gradients(current);
+  if (spec_.reshard_after_backward) reshard(current, Phase::backward);
+  if (!micro_batch_.reduce_gradients) {
+    keep_gradients(current);
+    return;
+  }
+  wait_for_reduce_scatter();
+  reduce_gradients(current);
+}
+
+void Fsdp2::finish_backward() {
+  run_post_backward(unit(root_unit));
+  for (Unit& unit : units_) {
+    if (unit.post_reduce_event) {
+      recorder_.program().wait_event(
+          UnitRecorder::compute, *std::exchange(unit.post_reduce_event, std::nullopt));
+    }
+    recorder_.release(unit.all_reduce_input);
+    unit.post_forward_indices.clear();
+  }
+  post_forward_order_.clear();
+  wait_for_reduce_scatter();
+}
+
+void Fsdp2::optimizer_step() {
+  if (spec_.gradient_clipping) {
+    optimizer_->clip_gradients(recorder_, shard_communicator_, shard_ranks_ > 1);
+  }
+  optimizer_->step(recorder_);
+  for (Unit& unit : units_) recorder_.release(unit.sharded_gradient);
+}
+
+}  // namespace shardsim::training

@@ -1,0 +1,49 @@
+// The optimizer over the parameters that one rank holds: its state, temporaries and kernels.
+//
+// Models AdamW and plain SGD of torch.optim: AdamW's two moments, in the parameters' type, are
+// allocated in the first step; the foreach implementation holds one temporary of the size of all
+// parameters (square root of the second moment), the fused one none. Leaves out the step counters
+// (a few bytes a tensor) and SGD's momentum.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/training/training_spec.hpp"
+#include "models/training/unit_recorder.hpp"
+
+namespace shardsim::training {
+
+/// A parameter tensor as the optimizer sees it: the local shard.
+struct OptimizedTensor {
+  std::string name;
+  std::int64_t elements = 0;
+};
+
+class OptimizerStep {
+ public:
+  OptimizerStep(const TrainingSpec& spec, std::vector<OptimizedTensor> tensors);
+
+  /// Elements held by this rank.
+  std::int64_t elements() const { return elements_; }
+
+  /// Norm of the gradients, its sum over `communicator` if `reduce_norm`, and their scaling; on the
+  /// compute stream.
+  void clip_gradients(UnitRecorder& recorder, cuda::CommunicatorId communicator,
+                      bool reduce_norm) const;
+  /// Allocates the state in the first call, then launches the step.
+  void step(UnitRecorder& recorder);
+
+ private:
+  void allocate_state(UnitRecorder& recorder);
+
+  OptimizerKind kind_;
+  OptimizerImplementation implementation_;
+  gpu::DataType type_;
+  std::vector<OptimizedTensor> tensors_;
+  std::int64_t elements_ = 0;
+  bool has_state_ = false;
+};
+
+}  // namespace shardsim::training

@@ -1,0 +1,222 @@
+#include "models/training/transformer_workload.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <string>
+#include <utility>
+
+namespace shardsim::training {
+
+using cuda::KernelCategory;
+using cuda::MemoryKind;
+using cuda::ProgramRecorder;
+using cuda::TensorId;
+using gpu::MemoryBoundKind;
+using simcore::Bytes;
+
+namespace {
+
+KernelContext make_context(const WorkloadSpec& spec, const CpuSpec& cpu) {
+  KernelContext context;
+  context.type = compute_type(spec.precision);
+  context.linear_type = spec.precision == Precision::fp8 ? gpu::DataType::fp8 : context.type;
+  context.batch = spec.micro_batch_size;
+  context.sequence_length = spec.sequence_length.value_or(1);
+  context.compiled = spec.compile;
+  context.cpu = cpu;
+  return context;
+}
+
+std::vector<Bytes> gradient_bytes(const std::vector<ParameterShape>& parameters,
+                                  std::int64_t element_bytes) {
+  std::vector<Bytes> sizes;
+  for (const ParameterShape& parameter : parameters) {
+    sizes.push_back(Bytes{parameter.elements() * element_bytes});
+  }
+  return sizes;
+}
+
+std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+}  // namespace
+
+Bytes cublas_workspace_bytes(int compute_capability_major) {
+  constexpr std::int64_t kib = 1024;
+  if (compute_capability_major >= 9) return Bytes{32 * kib * kib};
+  return Bytes{2 * 4096 * kib + 8 * 16 * kib};
+}
+
+double loss_bytes_per_logit(const WorkloadSpec& spec) {
+  if (spec.loss_bytes_per_logit) return *spec.loss_bytes_per_logit;
+  if (spec.precision == Precision::fp32) return 8;
+  return spec.compile ? 4 : 10;
+}
+
+TransformerWorkload::TransformerWorkload(const TransformerShape& shape, const WorkloadSpec& spec,
+                                         const TransformerSetting& setting)
+    : shape_(shape),
+      setting_(setting),
+      context_(make_context(spec, setting.cpu)),
+      root_parameters_(training::root_parameters(shape)),
+      block_parameters_(training::block_parameters(shape)),
+      root_gradient_bytes_(gradient_bytes(root_parameters_, context_.element_bytes())),
+      block_gradient_bytes_(gradient_bytes(block_parameters_, context_.element_bytes())),
+      block_graph_(block_graph(shape_, context_, block_parameters_, spec.attention)),
+      head_graph_(head_graph(shape_, context_, root_parameters_, loss_bytes_per_logit(spec))) {
+  const std::string prefix(module_names(shape.family).layers);
+  block_tapes_.reserve(static_cast<std::size_t>(shape.layers));
+  for (std::int64_t block = 0; block < shape.layers; ++block) {
+    const bool checkpointed = (block + 1) % spec.checkpoint_every == 0;
+    block_tapes_.emplace_back(block_graph_, block_gradient_bytes_,
+                              prefix + "." + std::to_string(block) + ".",
+                              checkpointed ? spec.activation_checkpointing : Checkpointing::none,
+                              spec.recompute_early_stop);
+  }
+  head_tape_.emplace(head_graph_, root_gradient_bytes_, "", Checkpointing::none, true);
+}
+
+void TransformerWorkload::launch(ProgramRecorder& recorder, const Launch& entry) const {
+  recorder.launch(ProgramRecorder::compute_stream, entry.name, entry.kernel);
+}
+
+/// Kept for good from the thread's first matrix product on.
+void TransformerWorkload::reserve_workspace(ProgramRecorder& recorder, Pass pass) {
+  bool& reserved =
+      pass == Pass::forward ? forward_workspace_reserved_ : backward_workspace_reserved_;
+  if (reserved || setting_.cublas_workspace.count == 0) return;
+  recorder.allocate(setting_.cublas_workspace, ProgramRecorder::compute_stream, MemoryKind::other,
+                    "cublas_workspace");
+  reserved = true;
+}
+
+void TransformerWorkload::embedding_forward(ProgramRecorder& recorder) {
+  assert(!stream_);
+  const ModuleNames& names = module_names(shape_.family);
+  const Bytes row = context_.activation(shape_.hidden);
+  const bool learned = shape_.position_rows > 0;
+  stream_ = recorder.allocate(row, ProgramRecorder::compute_stream, MemoryKind::activations,
+                              "residual");
+  const auto gather = [&](std::string_view name, Bytes bytes) {
+    launch(recorder,
+           streaming(context_, Pass::forward, std::string(name), KernelCategory::embedding,
+                     MemoryBoundKind::embedding_forward, bytes));
+  };
+  if (!learned || context_.compiled) {  // one kernel reads both tables and adds
+    gather(names.embedding, row * (learned ? 3 : 2));
+    return;
+  }
+  const TensorId positions =
+      recorder.allocate(Bytes{context_.sequence_length * shape_.hidden * context_.element_bytes()},
+                        ProgramRecorder::compute_stream, MemoryKind::activations, "positions");
+  const TensorId tokens = recorder.allocate(row, ProgramRecorder::compute_stream,
+                                            MemoryKind::activations, "embedding");
+  gather(names.embedding, row * 2);
+  gather(names.positions,
+         Bytes{2 * context_.sequence_length * shape_.hidden * context_.element_bytes()});
+  launch(recorder, streaming(context_, Pass::forward, "embedding.add", KernelCategory::elementwise,
+                             MemoryBoundKind::stream, row * 3));
+  recorder.free(tokens);
+  recorder.free(positions);
+}
+
+void TransformerWorkload::block_forward(ProgramRecorder& recorder, int block) {
+  reserve_workspace(recorder, Pass::forward);
+  stream_ = block_tapes_[static_cast<std::size_t>(block)].forward(recorder, *stream_);
+}
+
+void TransformerWorkload::head_forward(ProgramRecorder& recorder) {
+  reserve_workspace(recorder, Pass::forward);
+  const TensorId loss = head_tape_->forward(recorder, *stream_);
+  recorder.free(loss);
+  stream_.reset();
+}
+
+void TransformerWorkload::head_backward(ProgramRecorder& recorder) {
+  reserve_workspace(recorder, Pass::backward);
+  const TensorId seed =
+      recorder.allocate(Bytes{4}, ProgramRecorder::compute_stream, MemoryKind::activations,
+                        "loss");
+  stream_ = head_tape_->backward(recorder, seed, [&](std::size_t parameter, TensorId gradient) {
+    head_gradient(recorder, parameter, gradient);
+  });
+}
+
+void TransformerWorkload::head_gradient(ProgramRecorder& recorder, std::size_t parameter,
+                                        TensorId gradient) {
+  if (shape_.tied_embeddings && parameter == 0) {
+    tied_gradient_ = gradient;
+    return;
+  }
+  gradient_ready(recorder, {root_unit, parameter, gradient});
+}
+
+void TransformerWorkload::block_backward(ProgramRecorder& recorder, int block) {
+  reserve_workspace(recorder, Pass::backward);
+  stream_ = block_tapes_[static_cast<std::size_t>(block)].backward(
+      recorder, *stream_, [&](std::size_t parameter, TensorId gradient) {
+        gradient_ready(recorder, {block, parameter, gradient});
+      });
+}
+
+TensorId TransformerWorkload::allocate_root_gradient(ProgramRecorder& recorder,
+                                                     std::size_t parameter) {
+  return recorder.allocate(root_gradient_bytes_[parameter], ProgramRecorder::compute_stream,
+                           MemoryKind::gradients, "gradient");
+}
+
+/// A table's gradient is dense: cleared, then every token's row is added (read, modify, write).
+void TransformerWorkload::embedding_backward(ProgramRecorder& recorder) {
+  const ModuleNames& names = module_names(shape_.family);
+  const auto scatter = [&](std::string_view name, std::size_t parameter, Bytes rows) {
+    const TensorId gradient = allocate_root_gradient(recorder, parameter);
+    launch(recorder, streaming(context_, Pass::backward, std::string(name) + ".backward",
+                               KernelCategory::embedding, MemoryBoundKind::embedding_backward,
+                               root_gradient_bytes_[parameter] + rows * 3, 4));
+    return gradient;
+  };
+  const Bytes row = context_.activation(shape_.hidden);
+  if (shape_.position_rows > 0) {  // summed over the sequences first
+    gradient_ready(recorder, {root_unit, 1, scatter(names.positions, 1, row)});
+  }
+  const TensorId table = scatter(names.embedding, 0, row);
+  recorder.free(*stream_);
+  stream_.reset();
+  if (!tied_gradient_) {
+    gradient_ready(recorder, {root_unit, 0, table});
+    return;
+  }
+  launch(recorder, streaming(context_, Pass::backward, std::string(names.embedding) + ".accumulate",
+                             KernelCategory::elementwise, MemoryBoundKind::stream,
+                             root_gradient_bytes_[0] * 3));
+  recorder.free(table);
+  gradient_ready(recorder, {root_unit, 0, *std::exchange(tied_gradient_, std::nullopt)});
+}
+
+void TransformerWorkload::optimizer(ProgramRecorder& recorder, std::int64_t parameters,
+                                    std::int64_t tensors) {
+  recorder.launch(ProgramRecorder::compute_stream, "optimizer",
+                  optimizer_kernel(setting_.optimizer, setting_.cpu, parameters, tensors));
+}
+
+/// One multi-tensor kernel takes up to 64 pairs of tensors (PyTorch's multi_tensor_apply).
+cuda::KernelSpec TransformerWorkload::copy(CopyRole, int, Bytes bytes, std::int64_t tensors) const {
+  const std::int64_t launches = std::max<std::int64_t>(1, divide_up(tensors, 64));
+  return {.category = KernelCategory::copy,
+          .work = gpu::MemoryBoundWork{.kind = MemoryBoundKind::stream,
+                                       .bytes = bytes,
+                                       .launches = static_cast<int>(launches)},
+          .cpu_cost = setting_.cpu.launch_or_default() * launches};
+}
+
+cuda::CollectiveSpec TransformerWorkload::collective(CollectiveRole, int,
+                                                     cuda::CollectiveSpec spec) const {
+  spec.cpu_cost = setting_.cpu.collective;
+  return spec;
+}
+
+cuda::CollectiveSpec TransformerWorkload::bucket(BucketPlace, cuda::CollectiveSpec spec) const {
+  spec.cpu_cost = setting_.cpu.collective;
+  return spec;
+}
+
+}  // namespace shardsim::training

@@ -1,0 +1,47 @@
+#include "models/training/unit_recorder.hpp"
+
+namespace shardsim::training {
+
+namespace {
+
+/// FSDP2 launches these whatever their size; the others exist only where there is something to do.
+bool always_launched(CopyRole role) {
+  return role == CopyRole::copy_in || role == CopyRole::copy_out ||
+         role == CopyRole::gradient_copy_in;
+}
+
+}  // namespace
+
+std::string unit_name(int unit) { return unit == root_unit ? "R" : std::to_string(unit); }
+
+Buffer UnitRecorder::allocate(simcore::Bytes bytes, cuda::StreamId stream, cuda::MemoryKind kind,
+                              std::string_view name) {
+  if (bytes.count == 0) return std::nullopt;
+  return program_.allocate(bytes, stream, kind, name);
+}
+
+void UnitRecorder::release(Buffer& buffer) {
+  if (buffer) program_.free(*buffer);
+  buffer.reset();
+}
+
+void UnitRecorder::record_stream(const Buffer& buffer, cuda::StreamId stream) {
+  if (buffer) program_.record_stream(*buffer, stream);
+}
+
+void UnitRecorder::copy(cuda::StreamId stream, CopyRole role, int unit, std::string_view prefix,
+                        simcore::Bytes bytes, std::int64_t tensors) {
+  if (bytes.count == 0 && !always_launched(role)) return;
+  program_.launch(stream, std::string(prefix) + unit_name(unit),
+                  workload_.copy(role, unit, bytes, tensors));
+}
+
+void UnitRecorder::collective(cuda::StreamId stream, CollectiveRole role, int unit,
+                              std::string_view prefix, const cuda::CollectiveSpec& spec) {
+  program_.launch(stream, std::string(prefix) + unit_name(unit),
+                  workload_.collective(role, unit, spec));
+}
+
+void UnitRecorder::hooks() { program_.cpu_work(workload_.hook_cost()); }
+
+}  // namespace shardsim::training

@@ -1,0 +1,60 @@
+// Records what every sharding strategy issues for a unit: copies, collectives and buffers, named
+// after the unit ("AG0", "CIR").
+//
+// Buffers may be empty: prescribed workloads have no sizes. An empty buffer is never allocated, and
+// a cast, sum or scaling of nothing launches no kernel.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "models/cuda/program_recorder.hpp"
+#include "models/training/workload.hpp"
+
+namespace shardsim::training {
+
+/// A device buffer; nothing if its size is zero or it has been released.
+using Buffer = std::optional<cuda::TensorId>;
+
+/// "R" for the root, else the block's number.
+std::string unit_name(int unit);
+
+class UnitRecorder {
+ public:
+  static constexpr cuda::StreamId compute = cuda::ProgramRecorder::compute_stream;
+
+  UnitRecorder(cuda::ProgramRecorder& program, Workload& workload)
+      : program_(program), workload_(workload) {}
+
+  cuda::ProgramRecorder& program() { return program_; }
+  Workload& workload() { return workload_; }
+
+  Buffer allocate(simcore::Bytes bytes, cuda::StreamId stream, cuda::MemoryKind kind,
+                  std::string_view name);
+  /// Drops the buffer (if there is one) at this point of CPU time.
+  void release(Buffer& buffer);
+  /// Tells the allocator that `stream`, too, uses the buffer.
+  void record_stream(const Buffer& buffer, cuda::StreamId stream);
+
+  /// A copy that reads and writes `bytes` together, in `tensors` pieces, for `unit`.
+  void copy(cuda::StreamId stream, CopyRole role, int unit, std::string_view prefix,
+            simcore::Bytes bytes, std::int64_t tensors = 1);
+  /// A collective for `unit`; `spec` without times.
+  void collective(cuda::StreamId stream, CollectiveRole role, int unit, std::string_view prefix,
+                  const cuda::CollectiveSpec& spec);
+  /// The CPU's work in the hooks before and after one pass through a unit.
+  void hooks();
+
+ private:
+  cuda::ProgramRecorder& program_;
+  Workload& workload_;
+};
+
+/// Size of `elements` elements of `type`.
+constexpr simcore::Bytes size_of(std::int64_t elements, gpu::DataType type) {
+  return simcore::Bytes{elements * gpu::bytes_per_element(type)};
+}
+
+}  // namespace shardsim::training

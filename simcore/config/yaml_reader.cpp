@@ -1,0 +1,221 @@
+// The only file that includes yaml-cpp.
+#include "simcore/config/yaml_reader.hpp"
+
+#include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <exception>
+#include <expected>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "simcore/config/source_positions.hpp"
+#include "simcore/config/text_checks.hpp"
+#include "simcore/config/tree_builder.hpp"
+
+namespace shardsim::simcore {
+
+namespace {
+
+/// Leaves the parser after a limit was passed and reported.
+struct Stop {};
+
+std::size_t offset_of(const YAML::Mark& mark) {
+  return mark.pos < 0 ? 0 : static_cast<std::size_t>(mark.pos);
+}
+
+class Events final : public YAML::EventHandler {
+ public:
+  explicit Events(TreeBuilder& builder) : builder_(builder) {}
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    go_on(builder_.begin_document(offset_of(mark)));
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t) override {
+    go_on(builder_.null(offset_of(mark)));
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
+    go_on(builder_.refused(offset_of(mark), "aliases (*name) are not supported; write it out"));
+  }
+  void OnAnchor(const YAML::Mark& mark, const std::string& name) override {
+    builder_.refuse_property(offset_of(mark),
+                             fmt::format("anchors (&{}) are not supported", name));
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t,
+                const std::string& value) override {
+    if (is_tag(tag)) {
+      go_on(builder_.refused(offset_of(mark), tag_message(tag)));
+    } else {
+      go_on(builder_.scalar(offset_of(mark), value, tag == "!"));
+    }
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {
+    begin(mark, tag, NodeKind::sequence);
+  }
+  void OnSequenceEnd() override { builder_.end_collection(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {
+    begin(mark, tag, NodeKind::map);
+  }
+  void OnMapEnd() override { builder_.end_collection(); }
+
+ private:
+  /// yaml-cpp gives "?" to plain and "!" to quoted scalars without a tag.
+  static bool is_tag(const std::string& tag) { return !tag.empty() && tag != "?" && tag != "!"; }
+  static std::string tag_message(const std::string& tag) {
+    return fmt::format("tags ({}) are not supported", quote(tag));
+  }
+  void begin(const YAML::Mark& mark, const std::string& tag, NodeKind kind) {
+    if (is_tag(tag)) builder_.refuse_property(offset_of(mark), tag_message(tag));
+    go_on(builder_.begin_collection(offset_of(mark), kind));
+  }
+  static void go_on(bool yes) {
+    if (!yes) throw Stop{};
+  }
+
+  TreeBuilder& builder_;
+};
+
+/// The parser's messages in words that tell what to do.
+std::string syntax_message(const std::string& message) {
+  using Pair = std::pair<std::string_view, std::string_view>;
+  using namespace YAML::ErrorMsg;
+  static constexpr std::array known{
+      Pair{END_OF_MAP, "expected 'key: value' at the indentation of the keys above"},
+      Pair{END_OF_MAP_FLOW, "expected ',' or '}' in a map in braces"},
+      Pair{END_OF_SEQ, "expected '- item' at the indentation of the items above"},
+      Pair{END_OF_SEQ_FLOW, "expected ',' or ']' in a list in brackets"},
+      Pair{EOF_IN_SCALAR, "the file ends within quotes"},
+      Pair{DOC_IN_SCALAR, "a document mark ('---' or '...') within quotes"},
+      Pair{TAB_IN_INDENTATION, "tab in indentation; indent with spaces"},
+      Pair{FLOW_END, "closing bracket without an opening one"},
+      Pair{BLOCK_ENTRY, "a list item ('- ') may not begin here"},
+      Pair{MAP_KEY, "a key may not begin here"},
+      Pair{MAP_VALUE, "unexpected ':'; quote the text if the colon belongs to it"},
+      Pair{UNKNOWN_TOKEN, "unexpected character; quote the text if the character belongs to it"},
+      Pair{ALIAS_NOT_FOUND, "aliases (*name) are not supported; quote the text if it is none"},
+      Pair{CHAR_IN_ALIAS, "aliases (*name) are not supported; quote the text if it is none"},
+      Pair{UNKNOWN_ANCHOR, "aliases (*name) are not supported; quote the text if it is none"},
+      Pair{ANCHOR_NOT_FOUND, "anchors (&name) are not supported; quote the text if it is none"},
+      Pair{CHAR_IN_ANCHOR, "anchors (&name) are not supported; quote the text if it is none"}};
+  const auto found = std::ranges::find(known, std::string_view(message), &Pair::first);
+  return found != known.end() ? std::string(found->second) : "not valid YAML: " + message;
+}
+
+/// Feeds `text` to the parser; offsets in it are those of the positions' source.
+std::optional<ConfigNode> parse(const std::string& text, const SourcePositions& positions,
+                                Diagnostics& diagnostics) {
+  TreeBuilder builder(positions, diagnostics);
+  Events events(builder);
+  try {
+    std::istringstream stream(text);
+    YAML::Parser parser(stream);
+    while (parser.HandleNextDocument(events)) {
+    }
+    return builder.take_root();
+  } catch (const Stop&) {
+  } catch (const YAML::Exception& error) {
+    diagnostics.error(positions.at(offset_of(error.mark)), syntax_message(error.msg));
+  } catch (const std::exception& error) {
+    diagnostics.error(positions.whole(), fmt::format("cannot be read: {}", error.what()));
+  }
+  return std::nullopt;
+}
+
+bool report_size(const SourcePositions& positions, Diagnostics& diagnostics) {
+  if (positions.source()->text.size() <= max_yaml_bytes) return false;
+  diagnostics.error(positions.whole(),
+                    fmt::format("larger than {} MiB", max_yaml_bytes / (1 << 20)));
+  return true;
+}
+
+/// The file's bytes, at most one more than is allowed; or why they cannot be had.
+std::expected<std::string, std::string> read_bytes(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return std::unexpected("is a directory");
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    const int reason = errno == 0 ? EIO : errno;
+    return std::unexpected("cannot be opened: " + std::generic_category().message(reason));
+  }
+  std::string bytes;
+  std::array<char, 1 << 16> buffer{};
+  while (file && bytes.size() <= max_yaml_bytes) {
+    file.read(buffer.data(), buffer.size());
+    bytes.append(buffer.data(), static_cast<std::size_t>(file.gcount()));
+  }
+  if (file.bad()) return std::unexpected("cannot be read");
+  return bytes;
+}
+
+}  // namespace
+
+std::optional<ConfigNode> read_yaml(std::shared_ptr<const SourceText> source,
+                                    Diagnostics& diagnostics) {
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (source->text.starts_with(byte_order_mark)) {
+    source = std::make_shared<SourceText>(
+        SourceText{source->name, source->text.substr(byte_order_mark.size())});
+  }
+  const SourcePositions positions(source);
+  if (report_size(positions, diagnostics) || !check_text(positions, diagnostics)) {
+    return std::nullopt;
+  }
+  const std::size_t errors = diagnostics.error_count();
+  std::optional<ConfigNode> root = parse(source->text, positions, diagnostics);
+  if (!root && diagnostics.error_count() == errors) {
+    diagnostics.error(positions.whole(), "is empty");
+  }
+  return root;
+}
+
+std::optional<ConfigNode> read_yaml_file(const std::filesystem::path& path,
+                                         Diagnostics& diagnostics) {
+  auto bytes = read_bytes(path);
+  auto source = std::make_shared<SourceText>(SourceText{path.string(), bytes.value_or("")});
+  if (!bytes) {
+    diagnostics.error({source, 0, 0}, bytes.error());
+    return std::nullopt;
+  }
+  return read_yaml(std::move(source), diagnostics);
+}
+
+std::optional<ConfigNode> read_yaml_value(std::shared_ptr<const SourceText> source,
+                                          std::size_t offset, Diagnostics& diagnostics) {
+  const SourcePositions positions(source);
+  if (report_size(positions, diagnostics) || !check_text(positions, diagnostics)) {
+    return std::nullopt;
+  }
+  const std::size_t errors = diagnostics.error_count();
+  // Blanks in place of what comes before keep the offsets.
+  std::string text(offset, ' ');
+  text += std::string_view(source->text).substr(offset);
+  const std::size_t begin = text.find_first_not_of(' ');
+  std::optional<ConfigNode> value = parse(text, positions, diagnostics);
+  if (!value) {
+    if (diagnostics.error_count() == errors) {
+      diagnostics.error(positions.at(offset), "expected a value after '='");
+    }
+    return std::nullopt;
+  }
+  const bool bracket = begin != std::string::npos && (text[begin] == '[' || text[begin] == '{');
+  if ((value->is_map() || value->is_sequence()) && !bracket) {
+    diagnostics.error(positions.at(offset), "write a list as [a, b] and a map as {key: value}");
+    return std::nullopt;
+  }
+  return value;
+}
+
+}  // namespace shardsim::simcore

@@ -1,0 +1,164 @@
+// Random flows against the definition: the incremental network must give the rates that filling
+// everything from nothing gives, link by link and flow by flow.
+#include <algorithm>
+#include <map>
+#include <random>
+
+#include <doctest/doctest.h>
+
+#include "tests/unit/network/flow_network_fixture.hpp"
+
+namespace shardsim::network {
+
+namespace {
+
+struct ReferenceFlow {
+  std::vector<LinkUse> uses;
+  double cap = 0;
+  double rate = 0;
+  bool stopped = false;
+};
+
+// Progressive filling as it is defined: find the lowest level at which a link or cap stops some
+// flow; stop the flows there; repeat.
+void fill(std::map<std::uint64_t, ReferenceFlow>& flows, const std::vector<double>& bandwidths) {
+  for (auto& [token, flow] : flows) flow.stopped = false;
+  for (;;) {
+    std::vector<double> left = bandwidths;
+    std::vector<double> weight(bandwidths.size(), 0);
+    double level = 1e300;
+    bool any = false;
+    for (const auto& [token, flow] : flows) {
+      for (const LinkUse& use : flow.uses) {
+        if (flow.stopped) left[use.link] -= use.weight * flow.rate;
+        if (!flow.stopped) weight[use.link] += use.weight;
+      }
+      any |= !flow.stopped;
+      if (!flow.stopped && flow.cap > 0) level = std::min(level, flow.cap);
+    }
+    if (!any) return;
+    for (std::size_t link = 0; link < left.size(); ++link) {
+      if (weight[link] > 0) level = std::min(level, std::max(0.0, left[link]) / weight[link]);
+    }
+    for (auto& [token, flow] : flows) {
+      if (flow.stopped) continue;
+      flow.rate = level;
+      bool stops = flow.cap > 0 && flow.cap <= level * (1 + 1e-12);
+      for (const LinkUse& use : flow.uses) {
+        stops |= std::max(0.0, left[use.link]) / weight[use.link] <= level * (1 + 1e-9);
+      }
+      flow.stopped = stops;
+    }
+  }
+}
+
+class RandomTraffic final : public FlowFixture {
+ public:
+  RandomTraffic(unsigned seed, const std::vector<double>& bandwidths, std::size_t links_per_flow)
+      : FlowFixture(bandwidths),
+        random_(seed),
+        bandwidths_(bandwidths),
+        nominal_(bandwidths),
+        links_per_flow_(links_per_flow),
+        carried_(bandwidths.size(), 0) {}
+
+  void flow_finished(FlowId, std::uint64_t token) override {
+    const auto flow = running_.find(token);
+    REQUIRE(flow != running_.end());
+    for (const LinkUse& use : flow->second.uses) {
+      carried_[use.link] += use.weight * bytes_[token];
+    }
+    running_.erase(flow);
+    ids_.erase(token);
+  }
+
+  void change_something() {
+    const unsigned choice = pick(10);
+    if (choice < 7 || running_.size() < 4) {
+      start_flow();
+    } else if (choice < 8) {
+      const LinkId link = pick(static_cast<unsigned>(bandwidths_.size()));
+      const double factors[] = {0, 0.3, 0.5, 1, 2};
+      bandwidths_[link] = nominal_[link] * factors[pick(5)];
+      network.set_bandwidth(link, simcore::BitRate{bandwidths_[link]});
+    } else {
+      run_until(queue.now() + simcore::SimTime::microseconds(pick(20'000)));
+    }
+  }
+
+  void check_rates() {
+    fill(running_, bandwidths_);
+    for (const auto& [token, flow] : running_) {
+      CAPTURE(token);
+      CHECK(rate(ids_[token]) == doctest::Approx(flow.rate).epsilon(1e-9));
+    }
+  }
+
+  void finish_and_check_bytes() {
+    for (LinkId link = 0; link < bandwidths_.size(); ++link) {
+      network.set_bandwidth(link, simcore::BitRate{nominal_[link]});
+    }
+    run();
+    CHECK(running_.empty());
+    for (LinkId link = 0; link < bandwidths_.size(); ++link) {
+      CHECK(bytes_on(link) == doctest::Approx(carried_[link]).epsilon(1e-12));
+    }
+  }
+
+ private:
+  unsigned pick(unsigned below) { return static_cast<unsigned>(random_() % below); }
+
+  void start_flow() {
+    ReferenceFlow flow;
+    const double weights[] = {0.125, 0.5, 1, 1, 1, 2};
+    const std::size_t count = 1 + pick(static_cast<unsigned>(links_per_flow_));
+    while (flow.uses.size() < count) {
+      const LinkId link = pick(static_cast<unsigned>(bandwidths_.size()));
+      const auto same = [link](const LinkUse& use) { return use.link == link; };
+      if (std::ranges::none_of(flow.uses, same)) flow.uses.push_back({link, weights[pick(6)]});
+    }
+    if (pick(4) == 0) flow.cap = 1e8 * (1 + pick(40));
+    const double bytes = 1e6 * (1 + pick(50));
+    const std::uint64_t token = bytes_.size();
+    bytes_.push_back(bytes);
+    ids_[token] = network.start(flow.uses, bytes, simcore::BitRate{flow.cap}, *this, token);
+    running_[token] = flow;
+  }
+
+  std::mt19937 random_;
+  std::vector<double> bandwidths_;
+  std::vector<double> nominal_;
+  std::size_t links_per_flow_;
+  std::vector<double> carried_;
+  std::vector<double> bytes_;
+  std::map<std::uint64_t, ReferenceFlow> running_;
+  std::map<std::uint64_t, FlowId> ids_;
+};
+
+}  // namespace
+
+TEST_CASE("random traffic always has the rates that filling from nothing gives") {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    CAPTURE(seed);
+    std::vector<double> bandwidths(4 + seed % 9, 10e9);
+    for (std::size_t i = 0; i < bandwidths.size(); i += 3) bandwidths[i] = 4e9;
+    RandomTraffic traffic(seed, bandwidths, 1 + seed % 4);
+    for (int i = 0; i < 150; ++i) {
+      traffic.change_something();
+      if (i % 2 == 0) traffic.check_rates();
+    }
+    traffic.finish_and_check_bytes();
+  }
+}
+
+TEST_CASE("the same traffic gives the same run to the bit") {
+  const auto run = [] {
+    RandomTraffic traffic(7, {10e9, 20e9, 10e9, 5e9, 10e9}, 3);
+    for (int i = 0; i < 300; ++i) traffic.change_something();
+    traffic.run();
+    return std::pair{traffic.queue.now(), traffic.queue.handled()};
+  };
+  CHECK(run() == run());
+}
+
+}  // namespace shardsim::network

@@ -1,0 +1,86 @@
+// A workload with parameters and gradients but without activations: what memory and traffic a
+// strategy adds is then all there is.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/training/workload.hpp"
+
+namespace shardsim::training {
+
+class SizedWorkload final : public Workload {
+ public:
+  /// The root has one parameter of `root` rows, each block two of `block` rows; rows hold 1024
+  /// elements.
+  SizedWorkload(int blocks, std::int64_t root, std::int64_t block,
+                gpu::DataType type = gpu::DataType::bf16)
+      : blocks_(blocks),
+        type_(type),
+        root_{{"embedding", {root, 1024}}},
+        block_{{"weight", {block, 1024}}, {"bias", {block, 1024}}} {}
+
+  int blocks() const override { return blocks_; }
+  gpu::DataType compute_type() const override { return type_; }
+  const std::vector<ParameterShape>& parameters(int unit) const override {
+    return unit == root_unit ? root_ : block_;
+  }
+
+  void embedding_forward(cuda::ProgramRecorder& r) override { kernel(r, "embF"); }
+  void block_forward(cuda::ProgramRecorder& r, int b) override {
+    kernel(r, "F" + std::to_string(b));
+  }
+  void head_forward(cuda::ProgramRecorder& r) override { kernel(r, "headF"); }
+  void head_backward(cuda::ProgramRecorder& r) override { kernel(r, "headB"); }
+  void block_backward(cuda::ProgramRecorder& r, int b) override {
+    kernel(r, "B" + std::to_string(b));
+    for (std::size_t i = block_.size(); i-- > 0;) gradient(r, b, i);
+  }
+  void embedding_backward(cuda::ProgramRecorder& r) override {
+    kernel(r, "embB");
+    gradient(r, root_unit, 0);
+  }
+  void optimizer(cuda::ProgramRecorder& r, std::int64_t elements, std::int64_t) override {
+    optimized_elements = elements;
+    kernel(r, "OPT");
+  }
+
+  cuda::KernelSpec copy(CopyRole, int, simcore::Bytes bytes, std::int64_t) const override {
+    cuda::KernelSpec spec;
+    spec.category = cuda::KernelCategory::copy;
+    gpu::MemoryBoundWork work;
+    work.bytes = bytes;
+    spec.work = work;
+    return spec;
+  }
+  cuda::CollectiveSpec collective(CollectiveRole, int, cuda::CollectiveSpec spec) const override {
+    return spec;
+  }
+  cuda::CollectiveSpec bucket(BucketPlace, cuda::CollectiveSpec spec) const override {
+    return spec;
+  }
+  simcore::SimTime hook_cost() const override { return {}; }
+
+  std::int64_t optimized_elements = 0;
+
+ private:
+  static void kernel(cuda::ProgramRecorder& recorder, std::string_view name) {
+    cuda::KernelSpec spec;
+    spec.work = gpu::FixedWork{simcore::SimTime::microseconds(10)};
+    recorder.launch(cuda::ProgramRecorder::compute_stream, name, spec);
+  }
+  void gradient(cuda::ProgramRecorder& recorder, int unit, std::size_t parameter) {
+    const std::int64_t elements = parameters(unit)[parameter].elements();
+    const cuda::TensorId tensor = recorder.allocate(
+        simcore::Bytes{elements * gpu::bytes_per_element(type_)},
+        cuda::ProgramRecorder::compute_stream, cuda::MemoryKind::gradients, "grad");
+    gradient_ready(recorder, {unit, parameter, tensor});
+  }
+
+  int blocks_;
+  gpu::DataType type_;
+  std::vector<ParameterShape> root_;
+  std::vector<ParameterShape> block_;
+};
+
+}  // namespace shardsim::training
