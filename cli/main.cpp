@@ -1,1 +1,3 @@
-int main() { return 2; }
+#include "cli/application.hpp"
+
+int main(int argc, char** argv) { return shardsim::cli::run_application(argc, argv); }

@@ -1,10 +1,10 @@
 #include "simcore/diagnostics.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cctype>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "simcore/utf8.hpp"
 
@@ -67,9 +67,9 @@ void trim_around_caret(ShownLine& shown) {
   std::size_t first = shown.caret > before ? shown.caret - before : 0;
   first = std::min(first, shown.columns.size() - shown_characters);
   const bool cut_end = first + shown_characters < shown.columns.size();
-  shown.columns.assign(shown.columns.begin() + static_cast<std::ptrdiff_t>(first),
-                       shown.columns.begin() +
-                           static_cast<std::ptrdiff_t>(first + shown_characters));
+  shown.columns.assign(
+      shown.columns.begin() + static_cast<std::ptrdiff_t>(first),
+      shown.columns.begin() + static_cast<std::ptrdiff_t>(first + shown_characters));
   shown.caret -= first;
   if (first > 0) {
     shown.columns.insert(shown.columns.begin(), "...");

@@ -1,13 +1,13 @@
 #include "simcore/quantity_text.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
 #include <optional>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "simcore/decimal_number.hpp"
 #include "simcore/diagnostics.hpp"
@@ -92,8 +92,8 @@ std::string_view trim(std::string_view text) {
 }
 
 std::string expectation(std::string_view text, const QuantityKind& kind) {
-  const std::string_view what = kind.bare_number ? "a number or a percentage"
-                                                 : "a number with a unit";
+  const std::string_view what =
+      kind.bare_number ? "a number or a percentage" : "a number with a unit";
   return fmt::format("expected {}, e.g. '{}', found {}", what, kind.example, quote(text));
 }
 
@@ -108,8 +108,7 @@ std::string rate_spelling(std::string_view symbol) {
   return {};
 }
 
-std::string unknown_unit(std::string_view symbol, std::string_view text,
-                         const QuantityKind& kind) {
+std::string unknown_unit(std::string_view symbol, std::string_view text, const QuantityKind& kind) {
   std::vector<std::string> symbols;
   for (const QuantityUnit& unit : kind.units) symbols.emplace_back(unit.symbol);
   std::string near = rate_spelling(symbol);
@@ -125,8 +124,8 @@ std::expected<Parsed, std::string> split(std::string_view whole, const QuantityK
   if (!number) return std::unexpected(expectation(whole, kind));
   const std::string_view symbol = trim(text.substr(number->length));
   if (!symbol.empty() && (symbol[0] == ',' || symbol[0] == '_' || symbol[0] == '\'')) {
-    return std::unexpected(fmt::format(
-        "{}: write digits without separators, and a point for decimals", quote(text)));
+    return std::unexpected(
+        fmt::format("{}: write digits without separators, and a point for decimals", quote(text)));
   }
   if (number->leading_zero) {
     return std::unexpected(fmt::format("{}: write the number without leading zeros", quote(text)));
@@ -230,13 +229,13 @@ std::expected<std::int64_t, std::string> parse_whole(std::string_view text,
     const Wide rest = divisor == 0 ? *value : *value % divisor;
     const bool up = divisor != 0 && rest >= divisor - rest;
     if (rest != 0 && inexact == Inexact::refuse) {
-      return std::unexpected(fmt::format("{} is not a whole number of {}", quote(trim(text)),
-                                         kind.name));
+      return std::unexpected(
+          fmt::format("{} is not a whole number of {}", quote(trim(text)), kind.name));
     }
     value = whole + (up ? 1 : 0);
     if (*value == 0) {
-      return std::unexpected(fmt::format("{} is too small: less than half a {}",
-                                         quote(trim(text)), kind.units.front().symbol));
+      return std::unexpected(fmt::format("{} is too small: less than half a {}", quote(trim(text)),
+                                         kind.units.front().symbol));
     }
   }
   if (*value > static_cast<Wide>(INT64_MAX)) return std::unexpected(too_large(text));

@@ -3,9 +3,9 @@
 // Models: independent draws; each stream depends on the seed, its name and its index alone, so a
 // new stream never shifts the numbers of another. Generator: xoshiro256** (Blackman and Vigna,
 // "Scrambled linear pseudorandom number generators", 2021), seeded by SplitMix64.
-// Assumes IEEE 754 arithmetic and nothing else: logarithm and exponential are computed here, because
-// those of the C library differ between platforms in the last bit.
-// Leaves out: cryptographic strength.
+// Assumes IEEE 754 arithmetic and nothing else: logarithm and exponential are computed here,
+// because those of the C library differ between platforms in the last bit. Leaves out:
+// cryptographic strength.
 #pragma once
 
 #include <array>

@@ -72,10 +72,10 @@ class CachingAllocator {
   /// the caller records an event and names it with add_pending_event() before it does anything else
   /// here. Without such streams the block is reusable at once. The span is valid until the next
   /// call of free().
-  std::span<const StreamId> free(BlockId block);
+  std::span<const StreamId> free(BlockId id);
   void add_pending_event(BlockId block, StreamId stream, EventKey event);
   /// `stream` uses the block too; no effect if it is the stream that the block was allocated for.
-  void record_stream(BlockId block, StreamId stream);
+  void record_stream(BlockId id, StreamId stream);
 
   /// Takes completed events and returns the blocks that have none left to the pools.
   /// `is_complete(EventKey)` is asked of each stream's events in the order of their recording,
@@ -140,8 +140,8 @@ class CachingAllocator {
   BlockId allocate_segment(const Request& request);
   BlockId split(BlockId block, const Request& request);
   bool should_split(const Block& block, const Request& request) const;
-  void hand_out(BlockId block, MemoryKind kind);
-  void event_completed(BlockId block);
+  void hand_out(BlockId id, MemoryKind kind);
+  void event_completed(BlockId id);
 
   // caching_allocator_release.cpp: giving segments back to the device.
   void collect_garbage();
@@ -152,25 +152,25 @@ class CachingAllocator {
   // caching_allocator_expandable.cpp: segments that grow page by page.
   FreeBlockIndex::const_iterator prefer_least_expandable(const Request& request,
                                                          FreeBlockIndex::const_iterator at) const;
-  std::int64_t size_when_expanded(BlockId block) const;
+  std::int64_t size_when_expanded(BlockId id) const;
   BlockId find_expandable(const Request& request);
   bool has_room(BlockId first, std::int64_t size) const;
   BlockId reserve_addresses(const Request& request);
   BlockId grow_expandable(const Request& request);
-  bool map_pages(BlockId block, std::int64_t size);
-  void unmap_pages(BlockId block);
+  bool map_pages(BlockId id, std::int64_t size);
+  void unmap_pages(BlockId id);
 
   // caching_allocator_blocks.cpp: blocks, their neighbours and the indexes.
   BlockId create_block(StreamId stream, MemoryPool pool, bool expandable, std::uint64_t address,
                        std::int64_t size);
-  void destroy_block(BlockId block);
-  void link_after(BlockId block, BlockId predecessor);
+  void destroy_block(BlockId id);
+  void link_after(BlockId id, BlockId predecessor);
   bool is_split(const Block& block) const;
-  FreeBlockKey key_of(BlockId block) const;
-  void cache(BlockId block);
-  void add_unmapped(BlockId block);
-  void uncache(BlockId block);
-  void return_to_pool(BlockId block);
+  FreeBlockKey key_of(BlockId id) const;
+  void cache(BlockId id);
+  void add_unmapped(BlockId id);
+  void uncache(BlockId id);
+  void return_to_pool(BlockId id);
   std::int64_t merge(BlockId into, BlockId neighbour, BlockState state);
   void add_stream_use(Block& block, StreamId stream);
   void take_stream_uses(Block& block);

@@ -35,7 +35,7 @@ class Rank {
   /// The collective running on the communicator ends now.
   void collective_ended(CommunicatorId communicator);
 
-  bool finished() const { return cpu_state_ == CpuState::finished; }
+  bool finished() const { return cpu_state_ == CpuState::finished && idle(); }
   std::string describe_wait() const;
   const AllocatorStatistics& memory() const { return allocator_.statistics(); }
   int rank() const { return setup_.rank; }

@@ -108,7 +108,7 @@ class Runtime final : private simcore::EventReceiver, private CollectiveListener
 
   /// Issues the first operations; events then carry the run. Call once.
   void start();
-  /// True when every rank has come to the end of its program.
+  /// True when every rank has come to the end of its program and its streams are idle.
   bool finished() const;
   const std::optional<OutOfMemory>& out_of_memory() const;
   /// Who waits for whom, one line a rank; empty when finished.

@@ -39,6 +39,13 @@ double prologue(const GemmConstants& constants, DataType type) {
   return constants.prologue_depth * 2 / width;
 }
 
+/// K divided among SMs: what each part costs, the same for every tile.
+struct Split {
+  int parts = 1;
+  double depth = 0;           // of each part, rounded up, with its prologue
+  double reduction_time = 0;  // seconds to add the parts
+};
+
 struct Problem {
   const GemmWork& work;
   const GemmConstants& constants;
@@ -48,22 +55,26 @@ struct Problem {
   PowerState power;
 };
 
-double arithmetic_time(const Problem& problem, const Tile& tile, int split, double waves) {
-  const std::int64_t depth = divide_up(divide_up(problem.work.k, split), depth_step) * depth_step;
-  const double operations = 2.0 * tile.m * tile.n *
-                            (real(depth) + prologue(problem.constants, problem.work.type)) *
-                            small_tile_factor(tile, problem.constants.tile_penalty);
-  const double burst = waves * operations / problem.sm_rate;
-  return burst / (1 - problem.constants.throttle.value * problem.power.depth(burst));
+/// Partial sums: each element written in fp32 and read again, mostly in L2 (2.5 times the memory's
+/// rate, as fitted).
+double reduction_time(const Problem& problem, int parts) {
+  if (parts == 1) return 0;
+  const GemmWork& work = problem.work;
+  const double bytes = real(work.batch) * parts * real(work.m) * real(work.n) * 8;
+  return problem.constants.split_cost.seconds() + bytes / (2.5 * problem.bandwidth);
 }
 
-/// Partial sums of a split: each element written in fp32 and read again, mostly in L2 (2.5 times
-/// the memory's rate, as fitted).
-double reduction_time(const Problem& problem, int split) {
-  if (split == 1) return 0;
-  const GemmWork& work = problem.work;
-  const double bytes = real(work.batch) * split * real(work.m) * real(work.n) * 8;
-  return problem.constants.split_cost.seconds() + bytes / (2.5 * problem.bandwidth);
+/// Fills `choices` and returns how many of them K is deep enough for.
+std::size_t split_choices(const Problem& problem, std::array<Split, splits.size()>& choices) {
+  const std::int64_t k = problem.work.k;
+  const double start = prologue(problem.constants, problem.work.type);
+  std::size_t count = 0;
+  for (const int parts : splits) {
+    if (parts > 1 && k < parts * smallest_split_depth) break;
+    const std::int64_t depth = divide_up(k, parts * depth_step) * depth_step;
+    choices[count++] = {parts, real(depth) + start, reduction_time(problem, parts)};
+  }
+  return count;
 }
 
 double memory_time(const Problem& problem) {
@@ -83,22 +94,37 @@ double scaling_time(const Problem& problem) {
          2 * problem.constants.fixed_time.seconds();
 }
 
-void consider(const Problem& problem, const Tile& tile, double tile_count, int split,
-              GemmTime& best) {
-  const double waves = std::ceil(tile_count * split / problem.sms);
-  const double arithmetic = arithmetic_time(problem, tile, split, waves);
-  const double reduction = reduction_time(problem, split);
-  // The knee only adds to the larger of the two: most candidates end here.
-  if (std::max(arithmetic, best.memory) + reduction >= best.total) return;
+struct Tiling {
+  Tile tile;
+  double count = 0;          // of output tiles, the batch's together
+  double seconds_per_k = 0;  // of one tile at burst clock
+};
+
+Tiling tiling(const Problem& problem, const Tile& tile) {
+  const GemmWork& work = problem.work;
+  return {tile,
+          real(work.batch) * real(divide_up(work.m, tile.m)) * real(divide_up(work.n, tile.n)),
+          2.0 * tile.m * tile.n * small_tile_factor(tile, problem.constants.tile_penalty) /
+              problem.sm_rate};
+}
+
+void consider(const Problem& problem, const Tiling& tiling, const Split& split, GemmTime& best) {
+  const double waves = std::ceil(tiling.count * split.parts / problem.sms);
+  const double burst = waves * tiling.seconds_per_k * split.depth;
+  // Throttling and the knee only add: most candidates end here.
+  if (std::max(burst, best.memory) + split.reduction_time >= best.total) return;
+  const double arithmetic =
+      burst / (1 - problem.constants.throttle.value * problem.power.depth(burst));
+  if (arithmetic + split.reduction_time >= best.total) return;
   const double total =
-      soft_maximum(arithmetic, best.memory, problem.constants.knee_exponent) + reduction;
+      soft_maximum(arithmetic, best.memory, problem.constants.knee_exponent) + split.reduction_time;
   if (total >= best.total) return;
   best.total = total;
   best.arithmetic = arithmetic;
-  best.overhead = reduction;
-  best.tile_m = tile.m;
-  best.tile_n = tile.n;
-  best.split = split;
+  best.overhead = split.reduction_time;
+  best.tile_m = tiling.tile.m;
+  best.tile_n = tiling.tile.n;
+  best.split = split.parts;
   best.waves = waves;
 }
 
@@ -119,13 +145,11 @@ GemmTime gemm_time(const GemmWork& work, const GemmConstants& constants, const G
   GemmTime best;
   best.total = std::numeric_limits<double>::infinity();
   best.memory = memory_time(problem);
+  std::array<Split, splits.size()> choices;
+  const std::size_t choice_count = split_choices(problem, choices);
   for (const Tile& tile : tiles) {
-    const double count =
-        real(work.batch) * real(divide_up(work.m, tile.m)) * real(divide_up(work.n, tile.n));
-    for (const int split : splits) {
-      if (split > 1 && work.k < split * smallest_split_depth) break;
-      consider(problem, tile, count, split, best);
-    }
+    const Tiling candidate = tiling(problem, tile);
+    for (std::size_t i = 0; i < choice_count; ++i) consider(problem, candidate, choices[i], best);
   }
   const double fixed = constants.fixed_time.seconds() + scaling_time(problem);
   best.overhead += fixed;

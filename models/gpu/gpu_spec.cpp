@@ -200,6 +200,10 @@ Fraction MemoryBoundTable::efficiency(MemoryBoundKind kind) const {
 void GpuSpec::describe(simcore::Fields<GpuSpec>& fields) {
   fields.required("name", &GpuSpec::name, "Product name.");
   fields.required("architecture", &GpuSpec::architecture, "Generation.");
+  fields
+      .optional("compute_capability", &GpuSpec::compute_capability,
+                "CUDA's compute capability; 9.0 for sm_90.")
+      .range(1.0, 100.0);
   fields.required("sms", &GpuSpec::sms, "Streaming multiprocessors.").range(1, 100'000);
   fields.optional("base_clock", &GpuSpec::base_clock, "Guaranteed SM clock.");
   fields.optional("boost_clock", &GpuSpec::boost_clock, "SM clock that the peaks are quoted at.");

@@ -120,6 +120,7 @@ struct MemoryBoundTable {
 struct GpuSpec {
   std::string name;
   std::string architecture;
+  double compute_capability = 8.0;  ///< of CUDA: 9.0 for sm_90
   std::int64_t sms = 1;
   std::optional<Frequency> base_clock;
   std::optional<Frequency> boost_clock;

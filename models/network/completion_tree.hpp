@@ -24,9 +24,9 @@ class CompletionTree {
   void play();
   std::uint32_t better(std::uint32_t a, std::uint32_t b) const;
 
-  std::vector<simcore::SimTime> times_;   ///< by slot; a power of two of them
-  std::vector<std::uint32_t> winners_;    ///< node i has children 2i, 2i+1; node 1 is the root
-  std::vector<std::uint32_t> unplayed_;   ///< slots set since the last play
+  std::vector<simcore::SimTime> times_;  ///< by slot; a power of two of them
+  std::vector<std::uint32_t> winners_;   ///< node i has children 2i, 2i+1; node 1 is the root
+  std::vector<std::uint32_t> unplayed_;  ///< slots set since the last play
 };
 
 }  // namespace shardsim::network

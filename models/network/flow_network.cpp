@@ -321,8 +321,8 @@ LinkStatistics FlowNetwork::State::statistics(LinkId link) const {
   const LinkClass& link_class = sharing.classes()[sharing.class_of(link)];
   LinkStatistics result{link_class.bytes, link_class.busy, link_class.peak_share};
   for (const ClassUser& user : sharing.users(link_class)) {
-    result.bytes += user.weight * (variables[user.variable].completed +
-                                   moved_by_running(user.variable));
+    result.bytes +=
+        user.weight * (variables[user.variable].completed + moved_by_running(user.variable));
   }
   if (link_class.users.size > 0) result.busy += queue.now() - link_class.busy_since;
   return result;

@@ -49,10 +49,10 @@ struct LinkStatistics {
 
 /// How much work the network has done; the measure of how incremental it is.
 struct FlowCounters {
-  std::uint64_t flows = 0;          ///< finished
-  std::uint64_t solves = 0;         ///< instants at which rates were found
-  std::uint64_t rates_solved = 0;   ///< rates found in them, equal flows counted once
-  std::uint64_t classes_solved = 0; ///< classes of links looked at in them
+  std::uint64_t flows = 0;           ///< finished
+  std::uint64_t solves = 0;          ///< instants at which rates were found
+  std::uint64_t rates_solved = 0;    ///< rates found in them, equal flows counted once
+  std::uint64_t classes_solved = 0;  ///< classes of links looked at in them
 };
 
 class FlowNetwork {

@@ -50,7 +50,7 @@ struct VariableProgress {
   double moved = 0;  ///< progress at base_time
   simcore::SimTime base_time;
   double next_target = infinity;  ///< of the flow that ends first; infinity without flows
-  double begins = 0;     ///< sum of `begin` over running flows
+  double begins = 0;              ///< sum of `begin` over running flows
   double completed = 0;  ///< bytes of flows that have ended, not yet in the links' statistics
   std::uint32_t solved_count = 0;  ///< running flows when rates were last found
   FlowId first_to_end = none;      ///< root of the heap
@@ -58,9 +58,7 @@ struct VariableProgress {
   VariableId next_in_set = none;
   bool changed = false;  ///< flows came or went since rates were last found
 
-  double moved_at(simcore::SimTime now) const {
-    return moved + rate * (now - base_time).seconds();
-  }
+  double moved_at(simcore::SimTime now) const { return moved + rate * (now - base_time).seconds(); }
   /// Picosecond nearest to the moment at which the first flow ends; never if none does.
   simcore::SimTime first_end() const;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <functional>
 
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/filtered_graph.hpp>
@@ -82,7 +83,10 @@ struct Graph::State {
   std::vector<LinkId> search(VertexId from, VertexId to) const;
   std::vector<NicDistance> nic_distances(int rank) const;
   std::vector<VertexId> nearest_nics(int rank) const;
-  std::vector<std::size_t> components_without_gpus() const;
+  /// Number of the strong component of each vertex; without GPUs as transit, or with.
+  std::vector<std::size_t> components(bool through_gpus) const;
+  /// Whether there is a component of other devices that every GPU has links to and from.
+  bool gpus_share_component() const;
 };
 
 Graph::Graph() : state_(std::make_unique<State>()) {}
@@ -295,43 +299,47 @@ std::vector<VertexId> Graph::rail_nics(int rank) const {
           nics.begin() + static_cast<std::ptrdiff_t>((place + 1) * nics.size() / sharers)};
 }
 
-std::vector<std::size_t> Graph::State::components_without_gpus() const {
-  const auto carries_transit = [this](VertexId v) { return vertices[v].kind != DeviceKind::gpu; };
-  const auto is_transit_link = [&](const Adjacency::edge_descriptor& edge) {
-    return carries_transit(static_cast<VertexId>(boost::source(edge, adjacency))) &&
-           carries_transit(static_cast<VertexId>(boost::target(edge, adjacency)));
-  };
-  const boost::filtered_graph fabric(adjacency, std::function(is_transit_link));
+std::vector<std::size_t> Graph::State::components(bool through_gpus) const {
+  const std::function<bool(const Adjacency::edge_descriptor&)> counts =
+      [&](const Adjacency::edge_descriptor& edge) {
+        return through_gpus || (vertices[boost::source(edge, adjacency)].kind != DeviceKind::gpu &&
+                                vertices[boost::target(edge, adjacency)].kind != DeviceKind::gpu);
+      };
+  const boost::filtered_graph filtered(adjacency, counts);
   std::vector<std::size_t> component(vertices.size());
   boost::strong_components(
-      fabric, boost::make_iterator_property_map(component.begin(),
-                                                boost::get(boost::vertex_index, adjacency)));
+      filtered, boost::make_iterator_property_map(component.begin(),
+                                                  boost::get(boost::vertex_index, adjacency)));
   return component;
+}
+
+bool Graph::State::gpus_share_component() const {
+  const std::vector<std::size_t> component = components(false);
+  const auto joins = [&](VertexId gpu, std::size_t wanted) {
+    bool out = false;
+    bool in = false;
+    for_each_link_from(gpu, [&](VertexId v, LinkId) { out |= component[v] == wanted; });
+    for_each_link_to(gpu, [&](VertexId v, LinkId) { in |= component[v] == wanted; });
+    return out && in;
+  };
+  bool shared = false;
+  for_each_link_from(gpus[0], [&](VertexId v, LinkId) {
+    shared |= std::ranges::all_of(gpus, [&](VertexId gpu) { return joins(gpu, component[v]); });
+  });
+  return shared;
 }
 
 std::optional<std::pair<VertexId, VertexId>> Graph::disconnected_pair() const {
   const State& s = *state_;
   if (s.gpus.empty()) return std::nullopt;
-  const std::vector<std::size_t> component = s.components_without_gpus();
-  // The component that the first GPU shares with everything else, if there is one.
-  const auto joins = [&](VertexId v, std::size_t wanted) {
-    if (s.vertices[v].kind != DeviceKind::gpu) return component[v] == wanted;
-    bool out = false;
-    bool in = false;
-    s.for_each_link_from(v, [&](VertexId w, LinkId) { out |= component[w] == wanted; });
-    s.for_each_link_to(v, [&](VertexId w, LinkId) { in |= component[w] == wanted; });
-    return out && in;
-  };
-  std::vector<std::size_t> shared;
-  s.for_each_link_from(s.gpus[0], [&](VertexId w, LinkId) { shared.push_back(component[w]); });
-  for (const std::size_t wanted : shared) {
-    bool all = true;
-    for (VertexId v = 0; all && v < s.vertices.size(); ++v) all = joins(v, wanted);
-    if (all) return std::nullopt;
+  const std::vector<std::size_t> component = s.components(true);
+  for (VertexId v = 0; v < s.vertices.size(); ++v) {
+    if (component[v] != component[s.gpus[0]]) return {{s.gpus[0], v}};
   }
-  for (std::size_t i = 0; i < s.gpus.size(); ++i) {
-    for (VertexId v = 0; v < s.vertices.size(); ++v) {
-      if (!reachable(s.gpus[i], v) || !reachable(v, s.gpus[i])) return {{s.gpus[i], v}};
+  if (s.gpus_share_component()) return std::nullopt;
+  for (const VertexId a : s.gpus) {
+    for (const VertexId b : s.gpus) {
+      if (!reachable(a, b)) return {{a, b}};
     }
   }
   return std::nullopt;

@@ -94,7 +94,8 @@ class Graph {
   /// NICs has its own rail, 2 GPUs beside 1 NIC share it, 1 GPU beside 4 NICs has all four.
   std::vector<VertexId> rail_nics(int rank) const;
 
-  /// Two devices that cannot reach each other, if there are any; the first is a GPU.
+  /// Two devices that cannot reach each other, if there are any; the first is a GPU. GPUs must have
+  /// routes to all GPUs; other devices must be joined to them in any way, be it through GPUs.
   std::optional<std::pair<VertexId, VertexId>> disconnected_pair() const;
 
  private:

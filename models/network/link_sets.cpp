@@ -27,11 +27,11 @@ LinkSetId LinkSets::find(std::span<const LinkUse> links, std::uint64_t hash) con
   if (buckets_.empty()) return none;
   LinkSetId id = buckets_[hash & (buckets_.size() - 1)];
   for (; id != none; id = sets_[id].next) {
-    if (sets_[id].hash == hash &&
-        std::ranges::equal(links_.view(sets_[id].links), links,
-                           [](const LinkUse& a, const LinkUse& b) {
-                             return a.link == b.link && a.weight == b.weight;
-                           })) {
+    if (sets_[id].hash == hash && std::ranges::equal(links_.view(sets_[id].links), links,
+                                                     [](const LinkUse& a, const LinkUse& b) {
+                                                       return a.link == b.link &&
+                                                              a.weight == b.weight;
+                                                     })) {
       return id;
     }
   }

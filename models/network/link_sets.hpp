@@ -15,8 +15,8 @@ struct LinkSet {
   PoolSpan links;    ///< of LinkUse, as given
   PoolSpan classes;  ///< the same in terms of link classes
   std::uint64_t hash = 0;
-  std::uint32_t next = none;             ///< in the same hash bucket
-  VariableId first_variable = none;      ///< chained through the variables
+  std::uint32_t next = none;         ///< in the same hash bucket
+  VariableId first_variable = none;  ///< chained through the variables
   std::uint32_t variables = 0;
   bool kept = false;  ///< stays without variables
 };

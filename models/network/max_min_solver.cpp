@@ -193,9 +193,8 @@ void MaxMinSolver::record_shares() {
   for (const ClassId id : reached_) {
     LinkClass& link_class = graph_.classes()[id];
     if (link_class.users.size == 0 || link_class.bandwidth <= 0) continue;
-    const double share = link_class.level < infinity
-                             ? 1.0
-                             : 1 - work_[id].remaining / link_class.bandwidth;
+    const double share =
+        link_class.level < infinity ? 1.0 : 1 - work_[id].remaining / link_class.bandwidth;
     link_class.peak_share = std::max(link_class.peak_share, share);
   }
 }

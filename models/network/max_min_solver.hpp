@@ -41,10 +41,10 @@ class MaxMinSolver {
 
  private:
   struct ClassWork {
-    double remaining = 0;   ///< bandwidth left by variables that have stopped
-    double weight = 0;      ///< sum of n w over those that have not
-    double trusted = 0;     ///< weight at the last exact sum
-    std::uint32_t open = 0; ///< how many have not
+    double remaining = 0;    ///< bandwidth left by variables that have stopped
+    double weight = 0;       ///< sum of n w over those that have not
+    double trusted = 0;      ///< weight at the last exact sum
+    std::uint32_t open = 0;  ///< how many have not
     std::uint32_t mark = 0;
   };
   struct Fill {

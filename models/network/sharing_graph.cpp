@@ -77,8 +77,7 @@ void SharingGraph::refresh(PoolSpan& classes) {
   for (std::uint32_t i = 0; i < classes.size; ++i) {
     const SetUse use = set_uses_.at(classes, i);
     const ClassId newest = classes_[use.link_class].newest_child;
-    for (ClassId child = newest; child != use.newest_child;
-         child = classes_[child].older_sibling) {
+    for (ClassId child = newest; child != use.newest_child; child = classes_[child].older_sibling) {
       set_uses_.push_back(classes, SetUse{child, none, use.weight});
     }
     set_uses_.at(classes, i).newest_child = newest;

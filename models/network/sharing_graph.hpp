@@ -25,10 +25,10 @@ inline constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
 struct LinkClass {
-  double bandwidth = 0;      ///< bytes/s of each link
-  double level = infinity;   ///< rate at which the class is full; infinity while it is not
-  PoolSpan users;            ///< of ClassUser
-  std::uint32_t links = 0;   ///< how many links it stands for
+  double bandwidth = 0;          ///< bytes/s of each link
+  double level = infinity;       ///< rate at which the class is full; infinity while it is not
+  PoolSpan users;                ///< of ClassUser
+  std::uint32_t links = 0;       ///< how many links it stands for
   ClassId newest_child = none;   ///< class split off last
   ClassId older_sibling = none;  ///< class split off the same parent before this one
 
@@ -60,9 +60,9 @@ struct SetUse {
 
 /// What the solver reads in its inner loops, apart from the rest of a variable.
 struct VariableLoad {
-  double rate = 0;           ///< of each flow, bytes/s; infinity: to be found, above any bound
-  std::uint32_t count = 0;   ///< flows in the variable
-  std::uint32_t mark = 0;    ///< of the solver
+  double rate = 0;          ///< of each flow, bytes/s; infinity: to be found, above any bound
+  std::uint32_t count = 0;  ///< flows in the variable
+  std::uint32_t mark = 0;   ///< of the solver
 };
 
 class SharingGraph {

@@ -284,13 +284,14 @@ NodeLimit node_limit(const TopologySpec& spec) {
   const NodeSpec& node = spec.node;
   const std::int64_t devices =
       node.gpus + node.switch_count() + node.cpu_count() + node.nic_count() + 1;
-  NodeLimit limit{std::max<std::int64_t>(most_devices / devices, 1), "of what fits in memory"};
+  NodeLimit limit{std::max<std::int64_t>(most_devices / devices, 1),
+                  "more would not fit in memory"};
   if (spec.fabric.max_nodes && *spec.fabric.max_nodes <= limit.nodes) {
-    limit = {*spec.fabric.max_nodes, "by its max_nodes"};
+    limit = {*spec.fabric.max_nodes, "its max_nodes"};
   }
   const std::int64_t joined = node.nvlink ? node.nvlink->nodes_per_domain : 1;
   if (spec.fabric.kind == FabricKind::none && joined <= limit.nodes) {
-    limit = {joined, "as it has no network"};
+    limit = {joined, "it has no network"};
   }
   return limit;
 }
@@ -300,10 +301,9 @@ bool check_size(const TopologySpec& spec, const ClusterSize& size,
   const std::size_t errors = diagnostics.error_count();
   const NodeLimit limit = node_limit(spec);
   if (size.nodes < 1 || size.nodes > limit.nodes) {
-    diagnostics.error(
-        size.nodes_where,
-        fmt::format("topology '{}' takes 1 to {} node{} {}, found {}", spec.name, limit.nodes,
-                    limit.nodes == 1 ? "" : "s", limit.reason, size.nodes));
+    diagnostics.error(size.nodes_where,
+                      fmt::format("topology '{}' takes 1 to {} nodes ({}), found {}", spec.name,
+                                  limit.nodes, limit.reason, size.nodes));
   }
   const std::int64_t gpus = size.gpus_per_node.value_or(spec.node.gpus);
   if (gpus < 1 || gpus > spec.node.gpus) {

@@ -22,9 +22,9 @@
 namespace shardsim::network {
 
 struct CableSpec {
-  simcore::BitRate bandwidth;       ///< nominal, per direction
+  simcore::BitRate bandwidth{};     ///< nominal, per direction
   simcore::Fraction efficiency{1};  ///< share that payload can use
-  simcore::SimTime latency;         ///< end to end, of this cable alone
+  simcore::SimTime latency{};       ///< end to end, of this cable alone
   /// What a flow can use: bandwidth times efficiency.
   simcore::BitRate usable() const { return {bandwidth.bytes_per_second * efficiency.value}; }
   static void describe(simcore::Fields<CableSpec>& fields);
@@ -46,7 +46,7 @@ struct NvlinkPairSpec {
 struct NvlinkSpec {
   NvlinkLayout layout = NvlinkLayout::nvswitch;
   std::int64_t links_per_gpu = 1;
-  CableSpec link;                     ///< one NVLink
+  CableSpec link{};                   ///< one NVLink
   std::vector<NvlinkPairSpec> pairs;  ///< layout `pairs`
   std::int64_t nodes_per_domain = 1;  ///< nodes that share one NVLink switch
   static void describe(simcore::Fields<NvlinkSpec>& fields);
@@ -57,17 +57,17 @@ enum class CpuVendor : std::uint8_t { intel, amd, arm, power };
 struct CpuSpec {
   std::int64_t count = 1;
   CpuVendor vendor = CpuVendor::intel;
-  std::optional<CableSpec> interconnect;  ///< between each two of them
+  std::optional<CableSpec> interconnect{};  ///< between each two of them
   static void describe(simcore::Fields<CpuSpec>& fields);
 };
 
 struct PcieSpec {
-  std::int64_t switches = 0;          ///< 0: everything hangs on the CPUs
-  CableSpec link;                     ///< where none of the following says otherwise
-  std::optional<CableSpec> gpu_link;  ///< GPU to what it hangs on
-  std::optional<CableSpec> nic_link;  ///< NIC to what it hangs on
-  std::optional<CableSpec> uplink;    ///< PCIe switch to CPU
-  std::vector<std::string> gpus_at;   ///< per GPU what it hangs on; empty: dealt out evenly
+  std::int64_t switches = 0;            ///< 0: everything hangs on the CPUs
+  CableSpec link{};                     ///< where none of the following says otherwise
+  std::optional<CableSpec> gpu_link{};  ///< GPU to what it hangs on
+  std::optional<CableSpec> nic_link{};  ///< NIC to what it hangs on
+  std::optional<CableSpec> uplink{};    ///< PCIe switch to CPU
+  std::vector<std::string> gpus_at;     ///< per GPU what it hangs on; empty: dealt out evenly
   std::vector<std::string> nics_at;
   std::vector<std::string> switches_at;
   static void describe(simcore::Fields<PcieSpec>& fields);
@@ -75,8 +75,8 @@ struct PcieSpec {
 
 struct NicSpec {
   std::int64_t count = 0;
-  CableSpec link;                   ///< NIC to the switch it is plugged into
-  simcore::SimTime plugin_latency;  ///< what NCCL's network plugin tells NCCL's tuner
+  CableSpec link{};                   ///< NIC to the switch it is plugged into
+  simcore::SimTime plugin_latency{};  ///< what NCCL's network plugin tells NCCL's tuner
   static void describe(simcore::Fields<NicSpec>& fields);
 };
 
@@ -117,13 +117,13 @@ struct SwitchCounts {
 
 struct FabricSpec {
   FabricKind kind = FabricKind::none;
-  std::int64_t nodes_per_leaf = 0;  ///< rail_optimised, fat_tree: nodes of a group
-  double oversubscription = 1;      ///< of a leaf: bandwidth to NICs over bandwidth to spines
-  std::int64_t spines = 1;          ///< per pod; 1 stands for all of them with ideal spreading
-  simcore::SimTime switch_latency;  ///< of a cable between two switches
-  std::optional<PodSpec> pods;
-  SwitchCounts switches;  ///< kind `links`
-  std::optional<std::int64_t> max_nodes;
+  std::int64_t nodes_per_leaf = 0;    ///< rail_optimised, fat_tree: nodes of a group
+  double oversubscription = 1;        ///< of a leaf: bandwidth to NICs over bandwidth to spines
+  std::int64_t spines = 1;            ///< per pod; 1 stands for all of them with ideal spreading
+  simcore::SimTime switch_latency{};  ///< of a cable between two switches
+  std::optional<PodSpec> pods{};
+  SwitchCounts switches{};  ///< kind `links`
+  std::optional<std::int64_t> max_nodes{};
   static void describe(simcore::Fields<FabricSpec>& fields);
 };
 
@@ -131,9 +131,9 @@ struct FabricSpec {
 struct LinkSpec {
   std::string from;
   std::string to;
-  simcore::BitRate bandwidth;
+  simcore::BitRate bandwidth{};
   simcore::Fraction efficiency{1};
-  simcore::SimTime latency;
+  simcore::SimTime latency{};
   bool one_way = false;
   simcore::BitRate usable() const { return {bandwidth.bytes_per_second * efficiency.value}; }
   static void describe(simcore::Fields<LinkSpec>& fields);

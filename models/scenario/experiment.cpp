@@ -48,7 +48,7 @@ class Builder {
   bool load_cluster() {
     const std::filesystem::path beside = made_.scenario.file.parent_path();
     auto topology = network::load_topology(spec().cluster.topology,
-                                           {beside, options_.data.topologies()}, diagnostics_,
+                                           {beside, options_.data.topologies}, diagnostics_,
                                            where("cluster.topology"));
     if (!topology) return false;
     const network::ClusterSize size{spec().cluster.nodes, spec().cluster.gpus_per_node,
@@ -73,13 +73,6 @@ class Builder {
       return false;
     }
     made_.groups = *groups;
-    const std::int64_t reshard = reshard_group();
-    if (reshard > 1 && made_.groups.shard % reshard != 0) {
-      diagnostics_.error(where("training.reshard_after_forward"),
-                         fmt::format("{} ranks do not divide the shard group of {}", reshard,
-                                     made_.groups.shard));
-      return false;
-    }
     return true;
   }
 
@@ -118,11 +111,12 @@ class Builder {
         training::resolve(*model, *wanted.sequence_length);
     training::TransformerSetting setting;
     setting.cpu = spec().cpu;
-    setting.optimizer = spec().training.optimizer;
-    setting.implementation = spec().training.optimizer_implementation;
-    setting.dtensor_parameters = spec().training.strategy == Strategy::fsdp2;
+    setting.optimizer.kind = spec().training.optimizer;
+    setting.optimizer.implementation = spec().training.optimizer_implementation;
+    setting.optimizer.dtensor_parameters = spec().training.strategy == Strategy::fsdp2;
+    setting.optimizer.master_type = training::data_type(spec().training.master_dtype);
     setting.cublas_workspace =
-        training::cublas_workspace_bytes(compute_capability_major(made_.gpu));
+        training::cublas_workspace_bytes(static_cast<int>(made_.gpu.compute_capability));
     training::TransformerWorkload workload(shape, wanted, setting);
     record_program(workload);
     count_figures(shape);
@@ -186,7 +180,9 @@ class Builder {
     made_.runtime.allocator = spec().allocator;
     if (!spec().workload.model) return;
     made_.runtime.launch_latency = spec().cpu.launch_latency;
-    made_.outside_allocator = memory_outside_allocator(made_.layout.communicators, made_.graph);
+    // NCCL allocates buffers for every channel it may use: two dozen on current nodes.
+    constexpr int channels = 24;
+    made_.outside_allocator = memory_outside_allocator(made_.layout.communicators, channels);
     const Bytes left = made_.gpu.memory.capacity - made_.outside_allocator;
     made_.runtime.memory_capacity = std::max(left, Bytes{0});
   }
@@ -197,10 +193,14 @@ class Builder {
       made_.warnings.push_back(
           "nccl.env is read but has no effect yet: collectives run as rings");
     }
-    if (!made_.gpu.gemm_constants(gpu::DataType::bf16).basis.fitted() && given.workload.model) {
-      made_.warnings.push_back(fmt::format(
-          "kernel times on {} rest on constants that are {}: expect errors of 10 to 25 %",
-          made_.gpu.name, made_.gpu.gemm_constants(gpu::DataType::bf16).basis.text));
+    if (!given.workload.model) return;
+    const gpu::GemmConstants& constants =
+        made_.gpu.gemm_constants(training::compute_type(given.workload.precision));
+    if (constants.basis.kind != gpu::Basis::Kind::fitted) {
+      made_.warnings.push_back(
+          fmt::format("kernel times on {} are not fitted to measurements of it: expect errors of "
+                      "{:.0f} % and more in compute time",
+                      made_.gpu.name, constants.expected_error.value * 100));
     }
   }
 

@@ -21,12 +21,12 @@
 
 namespace shardsim::scenario {
 
-/// Where shipped data lie: folders that hold `topologies/` and `scenarios/`.
+/// Where shipped data lie.
 struct DataFolders {
-  std::filesystem::path root;
-  std::filesystem::path topologies() const { return root / "topologies"; }
-  std::filesystem::path gpus() const { return root / "topologies" / "gpus"; }
-  std::filesystem::path models() const { return root / "scenarios" / "models"; }
+  std::filesystem::path topologies;
+  std::filesystem::path scenarios;
+  std::filesystem::path gpus() const { return topologies / "gpus"; }
+  std::filesystem::path models() const { return scenarios / "models"; }
 };
 
 struct ExperimentOptions {

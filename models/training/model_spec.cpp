@@ -95,22 +95,26 @@ void ModelSpec::describe(simcore::Fields<ModelSpec>& fields) {
   fields.required("layers", &ModelSpec::layers, "Number of equal blocks.").range(1, 10'000);
   fields.required("hidden", &ModelSpec::hidden, "Width of the residual stream.").range(1, wide);
   fields.required("heads", &ModelSpec::heads, "Query heads of the attention.").range(1, 10'000);
-  fields.required("vocabulary", &ModelSpec::vocabulary,
-                  "Rows of the embedding and of the head, padding included.")
+  fields
+      .required("vocabulary", &ModelSpec::vocabulary,
+                "Rows of the embedding and of the head, padding included.")
       .range(1, 10'000'000);
-  fields.optional("kv_heads", &ModelSpec::kv_heads,
-                  "Key and value heads (grouped-query attention); by default as many as heads.")
+  fields
+      .optional("kv_heads", &ModelSpec::kv_heads,
+                "Key and value heads (grouped-query attention); by default as many as heads.")
       .range(1, 10'000);
-  fields.optional("head_size", &ModelSpec::head_size,
-                  "Width of one head; by default hidden / heads.")
+  fields
+      .optional("head_size", &ModelSpec::head_size, "Width of one head; by default hidden / heads.")
       .range(1, 10'000);
-  fields.optional("ffn_hidden", &ModelSpec::ffn_hidden,
-                  "Inner width of the feed-forward network; by default 4 times hidden for gelu. "
-                  "swiglu has no default.")
+  fields
+      .optional("ffn_hidden", &ModelSpec::ffn_hidden,
+                "Inner width of the feed-forward network; by default 4 times hidden for gelu. "
+                "swiglu has no default.")
       .range(1, 10 * wide);
-  fields.optional("maximum_positions", &ModelSpec::maximum_positions,
-                  "Longest sequence; rows of a learned position table. By default such a table is "
-                  "as long as the workload's sequences.")
+  fields
+      .optional("maximum_positions", &ModelSpec::maximum_positions,
+                "Longest sequence; rows of a learned position table. By default such a table is "
+                "as long as the workload's sequences.")
       .range(1, 100 * wide);
   fields.optional("norm", &ModelSpec::norm, "Normalisation; by default the family's.");
   fields.optional("mlp", &ModelSpec::mlp, "Feed-forward network; by default the family's.");

@@ -77,9 +77,8 @@ struct EnumNames<training::ModelFamily> {
 };
 template <>
 struct EnumNames<training::NormKind> {
-  static constexpr auto values =
-      std::to_array<EnumName<training::NormKind>>({{"layer_norm", training::NormKind::layer_norm},
-                                                   {"rms_norm", training::NormKind::rms_norm}});
+  static constexpr auto values = std::to_array<EnumName<training::NormKind>>(
+      {{"layer_norm", training::NormKind::layer_norm}, {"rms_norm", training::NormKind::rms_norm}});
 };
 template <>
 struct EnumNames<training::MlpKind> {
@@ -95,8 +94,7 @@ struct EnumNames<training::PositionKind> {
 };
 template <>
 struct Codec<training::ModelReference> {
-  static std::optional<training::ModelReference> read(const ConfigNode& node,
-                                                      ReadContext& context);
+  static std::optional<training::ModelReference> read(const ConfigNode& node, ReadContext& context);
   static std::string print(const training::ModelReference& reference);
   static TypeSchema schema();
 };

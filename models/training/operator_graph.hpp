@@ -33,15 +33,15 @@ struct Operator {
   std::string name;
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
-  std::vector<ValueId> saved;             ///< among inputs and outputs: held until its backward ran
-  std::vector<std::size_t> parameters;    ///< whose gradients its backward makes; index in the unit
+  std::vector<ValueId> saved;           ///< among inputs and outputs: held until its backward ran
+  std::vector<std::size_t> parameters;  ///< whose gradients its backward makes; index in the unit
   std::vector<Launch> forward;
   std::vector<Launch> backward;
-  simcore::Bytes forward_workspace;       ///< memory held only while the forward kernels are issued
-  simcore::Bytes backward_workspace;      ///< the same for backward
-  bool passes_gradient = false;           ///< an addition: its inputs' gradients are its output's
-  bool fuses_accumulation = false;        ///< backward adds what its inputs' gradients already hold
-  bool kept_by_selective = false;         ///< selective checkpointing keeps its outputs
+  simcore::Bytes forward_workspace;   ///< memory held only while the forward kernels are issued
+  simcore::Bytes backward_workspace;  ///< the same for backward
+  bool passes_gradient = false;       ///< an addition: its inputs' gradients are its output's
+  bool fuses_accumulation = false;    ///< backward adds what its inputs' gradients already hold
+  bool kept_by_selective = false;     ///< selective checkpointing keeps its outputs
 };
 
 struct OperatorGraph {

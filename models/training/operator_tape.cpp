@@ -90,10 +90,9 @@ bool OperatorTape::survives_forward(ValueId value) const {
       break;
   }
   if (value == graph_.input) return true;
-  return std::any_of(
-      graph_.operators.begin(), graph_.operators.end(), [value](const Operator& op) {
-        return op.kept_by_selective && contains(op.outputs, value);
-      });
+  return std::any_of(graph_.operators.begin(), graph_.operators.end(), [value](const Operator& op) {
+    return op.kept_by_selective && contains(op.outputs, value);
+  });
 }
 
 TensorId OperatorTape::forward(ProgramRecorder& recorder, TensorId input) {
@@ -109,8 +108,8 @@ void OperatorTape::run_forward(ProgramRecorder& recorder, std::size_t end, bool 
     const Operator& op = graph_.operators[index];
     issue_forward(recorder, op, recompute);
     const auto release_dead = [&](ValueId value) {
-      const bool kept = recompute ? is_saved(value) || value == graph_.input
-                                  : survives_forward(value);
+      const bool kept =
+          recompute ? is_saved(value) || value == graph_.input : survives_forward(value);
       if (last_reader_[value] == index && !kept) release_value(recorder, value);
     };
     for (const ValueId value : op.inputs) release_dead(value);
@@ -137,9 +136,9 @@ std::size_t OperatorTape::recompute_end() const {
   for (std::size_t index = count; index > 0; --index) {
     const Operator& op = graph_.operators[index - 1];
     if (op.saved.empty()) continue;
-    const bool saves_output =
-        std::any_of(op.saved.begin(), op.saved.end(),
-                    [&op](ValueId value) { return contains(op.outputs, value); });
+    const bool saves_output = std::any_of(op.saved.begin(), op.saved.end(), [&op](ValueId value) {
+      return contains(op.outputs, value);
+    });
     return saves_output ? index : index - 1;
   }
   return 0;

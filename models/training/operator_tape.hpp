@@ -5,25 +5,22 @@
 // the last operator that saved it; a gradient lives until its operator's backward has been issued.
 // Under activation checkpointing forward keeps the graph's input (and what the selective policy
 // keeps); backward first runs forward again, flagged as recomputation, then proceeds as usual.
-// Selective: the policy of torchtitan's per-operator mode - attention and every second linear
-// layer keep their outputs, all else is recomputed.
 // Early stop: recomputation ends once every saved value is there again, as non-reentrant
 // checkpointing does since PyTorch 2.1; so a block's last linear layer is not repeated.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "models/cuda/program_recorder.hpp"
+#include "models/training/checkpointing.hpp"
 #include "models/training/operator_graph.hpp"
 
 namespace shardsim::training {
-
-enum class Checkpointing : std::uint8_t { none, selective, full };
 
 /// Receives the gradient of the unit's parameter `index`, as its last kernel has been issued.
 using ParameterGradientSink = std::function<void(std::size_t index, cuda::TensorId gradient)>;
@@ -68,13 +65,13 @@ class OperatorTape {
   Checkpointing checkpointing_;
   bool early_stop_;
 
-  std::vector<int> savers_;              ///< operators that save each value
+  std::vector<int> savers_;               ///< operators that save each value
   std::vector<std::size_t> last_reader_;  ///< operators_.size() for the output
 
   std::vector<std::optional<cuda::TensorId>> live_;
-  std::vector<int> pending_savers_;                   ///< savers whose backward is still to come
+  std::vector<int> pending_savers_;                     ///< savers whose backward is still to come
   std::vector<std::vector<cuda::TensorId>> gradients_;  ///< parts of each value's gradient
-  std::map<cuda::TensorId, int> gradient_uses_;       ///< values that share a gradient tensor
+  std::map<cuda::TensorId, int> gradient_uses_;         ///< values that share a gradient tensor
 };
 
 }  // namespace shardsim::training

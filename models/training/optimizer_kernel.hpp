@@ -1,10 +1,9 @@
 // The optimizer step as one kernel: traffic, launches and the CPU time to issue them.
 //
 // Models: parameters, gradients and state in one type. Fused AdamW reads p, m, v and the gradient
-// and writes p, m, v: 28 bytes an element in fp32. The foreach implementation makes a pass for each of its
-// elementary operations, about three times the traffic.
-// Assumes: no separate 16-bit copy to refresh, as FSDP has none.
-// Leaves out: gradient clipping, which is the strategy's.
+// and writes p, m, v: 28 bytes an element in fp32. The foreach implementation makes a pass for each
+// of its elementary operations, about three times the traffic. Assumes: no separate 16-bit copy to
+// refresh, as FSDP has none. Leaves out: gradient clipping, which is the strategy's.
 #pragma once
 
 #include <cstdint>

@@ -28,8 +28,9 @@ gpu::AttentionImplementation implementation(AttentionKind kind) {
 Launch attention_kernel(const TransformerShape& shape, const KernelContext& context,
                         AttentionKind kind, Pass pass) {
   const bool backward = pass == Pass::backward;
-  const int operations =
-      context.compiled ? 1 : backward ? attention_backward_operations : attention_forward_operations;
+  const int operations = context.compiled ? 1
+                         : backward       ? attention_backward_operations
+                                          : attention_forward_operations;
   return {std::string(module_names(shape.family).attention) + (backward ? ".backward" : ""),
           {.category = KernelCategory::attention,
            .work = gpu::AttentionWork{.batch = context.batch,
@@ -88,8 +89,7 @@ ValueId LayerBuilder::fused_attention(Projections projections, AttentionKind kin
 void LayerBuilder::add_fused_attention_backward(Operator& op, AttentionKind kind,
                                                 bool packed) const {
   op.backward = {attention_kernel(shape_, context_, kind, Pass::backward)};
-  op.backward_workspace =
-      Bytes{context_.tokens() * 4 * (shape_.attention_width() + shape_.heads)};
+  op.backward_workspace = Bytes{context_.tokens() * 4 * (shape_.attention_width() + shape_.heads)};
   if (kind == AttentionKind::flash && shape_.kv_heads < shape_.heads) {
     const Bytes expanded = context_.activation(2 * shape_.attention_width());
     op.backward_workspace += expanded;
@@ -131,8 +131,7 @@ ValueId LayerBuilder::softmax(ValueId scores, std::int64_t elements) {
   op.saved = {probabilities};
   const int passes = shape_.positions == PositionKind::alibi ? 4 : 3;
   op.forward = {fusible(context_, Pass::forward, name, KernelCategory::elementwise,
-                        MemoryBoundKind::softmax, data * 2,
-                        {static_cast<double>(passes), passes})};
+                        MemoryBoundKind::softmax, data * 2, {static_cast<double>(passes), passes})};
   op.backward = {fusible(context_, Pass::backward, name + ".backward", KernelCategory::elementwise,
                          MemoryBoundKind::softmax, data * 3, {7.0 / 3.0, 3})};
   return probabilities;
@@ -150,8 +149,7 @@ ValueId LayerBuilder::unfused_attention(Projections projections) {
       graph_.add_value(name + ".scores", Bytes{elements * context_.element_bytes()});
   Operator& score = append(name + ".scores", distinct({q, k}), {scores});
   score.saved = score.inputs;
-  score.forward = {
-      product(context_, Pass::forward, score.name, length, length, size, batch)};
+  score.forward = {product(context_, Pass::forward, score.name, length, length, size, batch)};
   score.backward = {
       product(context_, Pass::backward, score.name + ".q_grad", length, size, length, batch),
       product(context_, Pass::backward, score.name + ".k_grad", length, size, length, batch)};
@@ -164,8 +162,7 @@ ValueId LayerBuilder::unfused_attention(Projections projections) {
   context.saved = context.inputs;
   context.forward = {product(context_, Pass::forward, context.name, length, size, length, batch)};
   context.backward = {
-      product(context_, Pass::backward, context.name + ".weight_grad", length, length, size,
-              batch),
+      product(context_, Pass::backward, context.name + ".weight_grad", length, length, size, batch),
       product(context_, Pass::backward, context.name + ".v_grad", length, size, length, batch)};
   return output;
 }

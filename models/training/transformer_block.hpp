@@ -14,6 +14,7 @@ OperatorGraph block_graph(const TransformerShape& shape, const KernelContext& co
 
 /// `parameters` are root_parameters(shape). The graph maps the last block's output to the loss.
 OperatorGraph head_graph(const TransformerShape& shape, const KernelContext& context,
-                         const std::vector<ParameterShape>& parameters, double loss_bytes_per_logit);
+                         const std::vector<ParameterShape>& parameters,
+                         double loss_bytes_per_logit);
 
 }  // namespace shardsim::training

@@ -31,12 +31,10 @@ ValueId LayerBuilder::logits(std::string_view module, std::size_t parameter, Val
   op.saved = {input};
   op.parameters = {parameter};
   const std::int64_t tokens = context_.tokens();
-  op.forward = {
-      product(context_, Pass::forward, name, tokens, shape_.vocabulary, shape_.hidden)};
-  op.backward = {product(context_, Pass::backward, name + ".dgrad", tokens, shape_.hidden,
-                         shape_.vocabulary),
-                 product(context_, Pass::backward, name + ".wgrad", shape_.vocabulary,
-                         shape_.hidden, tokens)};
+  op.forward = {product(context_, Pass::forward, name, tokens, shape_.vocabulary, shape_.hidden)};
+  op.backward = {
+      product(context_, Pass::backward, name + ".dgrad", tokens, shape_.hidden, shape_.vocabulary),
+      product(context_, Pass::backward, name + ".wgrad", shape_.vocabulary, shape_.hidden, tokens)};
   return output;
 }
 

@@ -27,9 +27,9 @@ LayerBuilder::LayerBuilder(const TransformerShape& shape, const KernelContext& c
 }
 
 std::size_t LayerBuilder::parameter_index(std::string_view name) const {
-  const auto found = std::find_if(
-      parameters_.begin(), parameters_.end(),
-      [name](const ParameterShape& parameter) { return parameter.name == name; });
+  const auto found =
+      std::find_if(parameters_.begin(), parameters_.end(),
+                   [name](const ParameterShape& parameter) { return parameter.name == name; });
   assert(found != parameters_.end());
   return static_cast<std::size_t>(found - parameters_.begin());
 }
@@ -86,8 +86,8 @@ ValueId LayerBuilder::linear(std::string_view module, ValueId input, std::int64_
   return output;
 }
 
-ValueId LayerBuilder::norm(std::string_view module, ValueId input, int readers,
-                           bool after_addition, bool adds_forward) {
+ValueId LayerBuilder::norm(std::string_view module, ValueId input, int readers, bool after_addition,
+                           bool adds_forward) {
   const std::string name(module);
   const ValueId output = activation(name, shape_.hidden);
   Operator& op = append(name, {input}, {output});

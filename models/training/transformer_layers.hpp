@@ -26,8 +26,7 @@ class LayerBuilder {
   OperatorGraph finish(ValueId output);
 
   /// A linear layer with weight `module`.weight of (outputs, inputs).
-  ValueId linear(std::string_view module, ValueId input, std::int64_t outputs,
-                 std::int64_t inputs);
+  ValueId linear(std::string_view module, ValueId input, std::int64_t outputs, std::int64_t inputs);
   /// The model's norm over the hidden size. `readers`: how many layers read the output.
   /// `after_addition`: its input is also the residual stream, which compiled code adds up in the
   /// same kernel, forward (`adds_forward`) and backward.

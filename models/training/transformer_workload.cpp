@@ -94,8 +94,8 @@ void TransformerWorkload::embedding_forward(ProgramRecorder& recorder) {
   const ModuleNames& names = module_names(shape_.family);
   const Bytes row = context_.activation(shape_.hidden);
   const bool learned = shape_.position_rows > 0;
-  stream_ = recorder.allocate(row, ProgramRecorder::compute_stream, MemoryKind::activations,
-                              "residual");
+  stream_ =
+      recorder.allocate(row, ProgramRecorder::compute_stream, MemoryKind::activations, "residual");
   const auto gather = [&](std::string_view name, Bytes bytes) {
     launch(recorder,
            streaming(context_, Pass::forward, std::string(name), KernelCategory::embedding,
@@ -108,8 +108,8 @@ void TransformerWorkload::embedding_forward(ProgramRecorder& recorder) {
   const TensorId positions =
       recorder.allocate(Bytes{context_.sequence_length * shape_.hidden * context_.element_bytes()},
                         ProgramRecorder::compute_stream, MemoryKind::activations, "positions");
-  const TensorId tokens = recorder.allocate(row, ProgramRecorder::compute_stream,
-                                            MemoryKind::activations, "embedding");
+  const TensorId tokens =
+      recorder.allocate(row, ProgramRecorder::compute_stream, MemoryKind::activations, "embedding");
   gather(names.embedding, row * 2);
   gather(names.positions,
          Bytes{2 * context_.sequence_length * shape_.hidden * context_.element_bytes()});
@@ -134,8 +134,7 @@ void TransformerWorkload::head_forward(ProgramRecorder& recorder) {
 void TransformerWorkload::head_backward(ProgramRecorder& recorder) {
   reserve_workspace(recorder, Pass::backward);
   const TensorId seed =
-      recorder.allocate(Bytes{4}, ProgramRecorder::compute_stream, MemoryKind::activations,
-                        "loss");
+      recorder.allocate(Bytes{4}, ProgramRecorder::compute_stream, MemoryKind::activations, "loss");
   stream_ = head_tape_->backward(recorder, seed, [&](std::size_t parameter, TensorId gradient) {
     head_gradient(recorder, parameter, gradient);
   });

@@ -44,21 +44,25 @@ void WorkloadSpec::describe(simcore::Fields<WorkloadSpec>& fields) {
                   "keys. Either this or explicit.");
   fields.optional("explicit", &WorkloadSpec::explicit_times,
                   "Times instead of a model. Either this or model.");
-  fields.optional("sequence_length", &WorkloadSpec::sequence_length,
-                  "Tokens of one sequence. A model needs it.")
+  fields
+      .optional("sequence_length", &WorkloadSpec::sequence_length,
+                "Tokens of one sequence. A model needs it.")
       .range(1, 100'000'000);
-  fields.optional("micro_batch_size", &WorkloadSpec::micro_batch_size,
-                  "Sequences that one GPU computes at a time.")
+  fields
+      .optional("micro_batch_size", &WorkloadSpec::micro_batch_size,
+                "Sequences that one GPU computes at a time.")
       .range(1, 1'000'000);
-  fields.optional("gradient_accumulation", &WorkloadSpec::gradient_accumulation,
-                  "Micro-batches of one optimizer step.")
+  fields
+      .optional("gradient_accumulation", &WorkloadSpec::gradient_accumulation,
+                "Micro-batches of one optimizer step.")
       .range(1, 100'000);
   fields.optional("activation_checkpointing", &WorkloadSpec::activation_checkpointing,
                   "What backward computes again: nothing; everything but attention and every "
                   "second linear layer of a block (torchtitan's per-operator policy); everything "
                   "from the block's input.");
-  fields.optional("checkpoint_every", &WorkloadSpec::checkpoint_every,
-                  "Checkpointing applies to every n-th block only.")
+  fields
+      .optional("checkpoint_every", &WorkloadSpec::checkpoint_every,
+                "Checkpointing applies to every n-th block only.")
       .range(1, 10'000);
   fields.optional("recompute_early_stop", &WorkloadSpec::recompute_early_stop,
                   "Recomputation ends once every saved value is there again (PyTorch since 2.1, "
@@ -69,10 +73,11 @@ void WorkloadSpec::describe(simcore::Fields<WorkloadSpec>& fields) {
                   "Attention kernel: fused (flash is FlashAttention-2), or unfused (math).");
   fields.optional("compile", &WorkloadSpec::compile,
                   "Whether torch.compile fuses the kernels between matrix products.");
-  fields.optional("loss_bytes_per_logit", &WorkloadSpec::loss_bytes_per_logit,
-                  "Memory that logits and loss hold at their peak, for each logit. By default 10 "
-                  "(a 16-bit logit, its fp32 copy and its log-softmax), with compile 4; 8 for "
-                  "fp32. A fused or chunked loss holds about 2.")
+  fields
+      .optional("loss_bytes_per_logit", &WorkloadSpec::loss_bytes_per_logit,
+                "Memory that logits and loss hold at their peak, for each logit. By default 10 "
+                "(a 16-bit logit, its fp32 copy and its log-softmax), with compile 4; 8 for "
+                "fp32. A fused or chunked loss holds about 2.")
       .range(2, 20);
 }
 
@@ -96,10 +101,11 @@ void check_model_fits(const WorkloadSpec& spec, const ModelSpec& model,
   const std::int64_t length = spec.sequence_length.value_or(1);
   const TransformerShape shape = resolve(model, length);
   if (shape.positions == PositionKind::learned && shape.position_rows < length) {
-    diagnostics.error(workload_node.where_value("sequence_length"),
-                      fmt::format("workload.sequence_length: the model's table of learned positions "
-                                  "has {} rows, too few for sequences of {} tokens",
-                                  shape.position_rows, length));
+    diagnostics.error(
+        workload_node.where_value("sequence_length"),
+        fmt::format("workload.sequence_length: the model's table of learned positions "
+                    "has {} rows, too few for sequences of {} tokens",
+                    shape.position_rows, length));
   }
   if (spec.attention != AttentionKind::math && shape.head_size > 256) {
     diagnostics.error(workload_node.where_value("model"),

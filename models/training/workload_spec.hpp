@@ -4,9 +4,10 @@
 #include <cstdint>
 #include <optional>
 
+#include "models/training/checkpointing.hpp"
+#include "models/gpu/kernel_work.hpp"
 #include "models/training/explicit_workload_spec.hpp"
 #include "models/training/model_spec.hpp"
-#include "models/training/operator_tape.hpp"
 #include "simcore/config/fields.hpp"
 
 namespace shardsim::training {
@@ -66,11 +67,11 @@ struct EnumNames<training::Precision> {
 };
 template <>
 struct EnumNames<training::AttentionKind> {
-  static constexpr auto values =
-      std::to_array<EnumName<training::AttentionKind>>({{"flash", training::AttentionKind::flash},
-                                                        {"flash_3", training::AttentionKind::flash_3},
-                                                        {"cudnn", training::AttentionKind::cudnn},
-                                                        {"math", training::AttentionKind::math}});
+  static constexpr auto values = std::to_array<EnumName<training::AttentionKind>>(
+      {{"flash", training::AttentionKind::flash},
+       {"flash_3", training::AttentionKind::flash_3},
+       {"cudnn", training::AttentionKind::cudnn},
+       {"math", training::AttentionKind::math}});
 };
 
 }  // namespace shardsim::simcore

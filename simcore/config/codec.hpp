@@ -63,7 +63,7 @@ concept BuiltInScalar =
 /// The functions of one type, with the type erased.
 struct ValueOps {
   bool (*read)(const ConfigNode& node, void* target, ReadContext& context);
-  std::string (*print)(const void* value);  ///< empty text: nothing to print (an empty optional)
+  std::string (*print)(const void* value);     ///< empty text: nothing to print (an empty optional)
   TypeSchema (*schema)(const void* defaults);  ///< `defaults` may be null
 };
 

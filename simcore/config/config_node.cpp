@@ -45,7 +45,8 @@ bool ConfigNode::looks_like_integer() const {
   if (!is_scalar() || quoted_) return false;
   std::string_view digits = text_;
   if (digits.starts_with('-') || digits.starts_with('+')) digits.remove_prefix(1);
-  return !digits.empty() && std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; });
+  return !digits.empty() &&
+         std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; });
 }
 
 const ConfigNode* ConfigNode::find(std::string_view key) const {

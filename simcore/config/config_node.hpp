@@ -14,7 +14,7 @@
 namespace shardsim::simcore {
 
 enum class NodeKind : std::uint8_t {
-  null,      ///< a key without a value, `null` or `~`
+  null,  ///< a key without a value, `null` or `~`
   scalar,
   sequence,
   map,

@@ -1,10 +1,10 @@
 #include "simcore/config/field_list.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cassert>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace shardsim::simcore {
 
@@ -79,9 +79,10 @@ bool FieldList::report_unknown(const ConfigEntry& entry, ReadContext& context) c
 
 bool FieldList::read(const ConfigNode& node, std::byte* object, ReadContext& context) const {
   if (!node.is_map()) {
-    const std::string_view what =
-        node.is_null() ? "a map (write {} for an empty one)" : "a map, e.g. {key: value}";
-    return context.expected(node, what);
+    if (node.is_null()) return context.expected(node, "a map (write {} for an empty one)");
+    const bool tight = node.is_scalar() && !node.quoted() && node.text().contains(':');
+    return context.expected(
+        node, tight ? "a map, with a blank after each ':'" : "a map, e.g. {key: value}");
   }
   bool good = true;
   for (const ConfigEntry& entry : node.entries()) {

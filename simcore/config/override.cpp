@@ -1,12 +1,12 @@
 #include "simcore/config/override.hpp"
 
-#include <fmt/format.h>
-
 #include <charconv>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "simcore/config/source_positions.hpp"
 #include "simcore/config/yaml_reader.hpp"

@@ -1,9 +1,9 @@
 #include "simcore/config/read_context.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace shardsim::simcore {
 

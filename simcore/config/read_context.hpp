@@ -25,8 +25,7 @@ class ReadContext {
   /// Reports "path: message" at the node and returns false. Silent for a node that is invalid
   /// already.
   bool error(const ConfigNode& node, std::string_view message, std::string suggestion = {});
-  bool error_at(const SourceLocation& where, std::string_view message,
-                std::string suggestion = {});
+  bool error_at(const SourceLocation& where, std::string_view message, std::string suggestion = {});
   /// "expected <what>, found <node>".
   bool expected(const ConfigNode& node, std::string_view what, std::string suggestion = {});
 

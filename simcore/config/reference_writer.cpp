@@ -1,17 +1,16 @@
 #include "simcore/config/reference_writer.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string_view>
 #include <vector>
+
+#include <fmt/format.h>
 
 namespace shardsim::simcore {
 
 namespace {
 
-constexpr std::string_view table_head =
-    "| Key | Type | Default | Meaning |\n|---|---|---|---|\n";
+constexpr std::string_view table_head = "| Key | Type | Default | Meaning |\n|---|---|---|---|\n";
 
 /// A bar would end the cell; a line break the row.
 std::string cell(std::string_view text) {

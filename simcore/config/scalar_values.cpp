@@ -1,15 +1,14 @@
 #include "simcore/config/scalar_values.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "simcore/config/number_look_alikes.hpp"
 #include "simcore/decimal_number.hpp"
 #include "simcore/quantity_text.hpp"
 
@@ -31,51 +30,13 @@ bool check_bounds(const ConfigNode& node, Value magnitude, ReadContext& context)
                        fmt::format("must be {}, found {}", bounds->describe(), node.describe()));
 }
 
-// ---- Look-alikes: text that some YAML reader takes for a number and that we refuse.
-
-/// What the text probably means as an integer, for the message "write 1000".
-std::string integer_meant(std::string_view text) {
-  if (const auto number = parse_decimal_prefix(text); number && number->length == text.size()) {
-    const auto whole = number->to_whole();
-    return whole ? std::to_string(*whole) : std::string();
-  }
-  std::string digits(text);
-  std::erase_if(digits, [](char c) { return c == '_' || c == ','; });
-  const bool grouped = digits.size() != text.size();
-  const std::size_t sign = digits.starts_with('-') || digits.starts_with('+') ? 1 : 0;
-  const std::string prefix = lower(std::string_view(digits).substr(sign, 2));
-  const int base = prefix == "0x" ? 16 : prefix == "0o" ? 8 : prefix == "0b" ? 2 : 10;
-  if (base == 10 && !grouped) return {};
-  const std::string body = digits.substr(sign + (base == 10 ? 0 : 2));
-  std::int64_t value = 0;
-  const auto result = std::from_chars(body.data(), body.data() + body.size(), value, base);
-  if (result.ec != std::errc{} || result.ptr != body.data() + body.size()) return {};
-  return std::to_string(digits.starts_with('-') ? -value : value);
-}
-
-/// "write 10 or 8": what a number with a leading zero is, read as decimal and as octal.
-std::string octal_advice(std::string_view text) {
-  const bool negative = text.starts_with('-');
-  const std::string_view digits = text.substr(negative || text.starts_with('+') ? 1 : 0);
-  const auto number = parse_decimal_prefix(digits);
-  const auto decimal = number ? number->to_whole() : std::nullopt;
-  std::int64_t octal = 0;
-  const auto result = std::from_chars(digits.data(), digits.data() + digits.size(), octal, 8);
-  const bool is_octal = result.ec == std::errc{} && result.ptr == digits.data() + digits.size();
-  const std::string_view sign = negative ? "-" : "";
-  std::string advice = "some readers take a leading zero for octal";
-  if (decimal) advice += fmt::format("; write {}{}", sign, *decimal);
-  if (decimal && is_octal && octal != *decimal) advice += fmt::format(" or {}{}", sign, octal);
-  return advice;
-}
-
 bool wrong_integer(const ConfigNode& node, ReadContext& context) {
   const std::string& text = node.text();
   const auto number = parse_decimal_prefix(text);
   const bool whole_text = number && number->length == text.size();
   if (whole_text && number->leading_zero && number->integer_form) {
     return context.error(node, fmt::format("expected an integer, found {}: {}", quote(text),
-                                           octal_advice(text)));
+                                           leading_zero_advice(text)));
   }
   if (whole_text && number->integer_form) {
     return context.error(node, fmt::format("{} is out of range for an integer", quote(text)));
@@ -84,13 +45,6 @@ bool wrong_integer(const ConfigNode& node, ReadContext& context) {
   if (meant.empty()) return context.expected(node, "an integer");
   return context.error(node,
                        fmt::format("expected an integer, found {}: write {}", quote(text), meant));
-}
-
-bool is_special_number(std::string_view text) {
-  std::string folded = lower(text);
-  if (folded.starts_with('-') || folded.starts_with('+')) folded.erase(0, 1);
-  constexpr std::array names{".inf", ".nan", "inf", "nan", "infinity"};
-  return std::ranges::find(names, folded) != names.end();
 }
 
 /// True if a plain scalar of this text would read as null, so that text must be quoted.
@@ -170,8 +124,8 @@ bool read_integer(const ConfigNode& node, std::int64_t low, std::int64_t high, s
   if (node.quoted()) return context.expected(node, "an integer without quotes");
   const std::string& text = node.text();
   const auto number = parse_decimal_prefix(text);
-  const bool well_formed = number && number->length == text.size() && number->integer_form &&
-                           !number->leading_zero;
+  const bool well_formed =
+      number && number->length == text.size() && number->integer_form && !number->leading_zero;
   const auto whole = well_formed ? number->to_whole() : std::nullopt;
   if (!whole) return wrong_integer(node, context);
   if (!check_bounds(node, *whole, context)) return false;
@@ -197,7 +151,7 @@ bool read_scalar(const ConfigNode& node, double& value, ReadContext& context) {
   }
   if (number->leading_zero) {
     return context.error(node, fmt::format("expected a number, found {}: {}", quote(text),
-                                           octal_advice(text)));
+                                           leading_zero_advice(text)));
   }
   const double read = number->to_double();
   if (!std::isfinite(read)) {
@@ -254,8 +208,8 @@ bool read_scalar(const ConfigNode& node, Fraction& value, ReadContext& context) 
   return true;
 }
 
-bool read_name(const ConfigNode& node, std::span<const std::string_view> names,
-               std::size_t& index, ReadContext& context) {
+bool read_name(const ConfigNode& node, std::span<const std::string_view> names, std::size_t& index,
+               ReadContext& context) {
   if (node.is_scalar()) {
     const auto found = std::ranges::find(names, std::string_view(node.text()));
     if (found != names.end()) {
@@ -312,12 +266,8 @@ Bound make_bound(std::int64_t value) {
 Bound make_bound(double value) { return {0, value, print_scalar(value), false}; }
 Bound make_bound(SimTime value) { return {value.picoseconds(), 0, print_scalar(value), false}; }
 Bound make_bound(Bytes value) { return {value.count, 0, print_scalar(value), false}; }
-Bound make_bound(BitRate value) {
-  return {0, value.bytes_per_second, print_scalar(value), false};
-}
-Bound make_bound(FlopRate value) {
-  return {0, value.flops_per_second, print_scalar(value), false};
-}
+Bound make_bound(BitRate value) { return {0, value.bytes_per_second, print_scalar(value), false}; }
+Bound make_bound(FlopRate value) { return {0, value.flops_per_second, print_scalar(value), false}; }
 Bound make_bound(Fraction value) { return {0, value.value, print_scalar(value), false}; }
 
 }  // namespace shardsim::simcore

@@ -17,8 +17,8 @@ namespace shardsim::simcore {
 /// Only `true` and `false`.
 bool read_scalar(const ConfigNode& node, bool& value, ReadContext& context);
 /// Plain decimal integers: no octal or hexadecimal look-alikes, no exponent, no quotes.
-bool read_integer(const ConfigNode& node, std::int64_t low, std::int64_t high,
-                  std::int64_t& value, ReadContext& context);
+bool read_integer(const ConfigNode& node, std::int64_t low, std::int64_t high, std::int64_t& value,
+                  ReadContext& context);
 /// Finite decimals, with or without exponent.
 bool read_scalar(const ConfigNode& node, double& value, ReadContext& context);
 /// Any scalar, as written.
@@ -29,8 +29,8 @@ bool read_scalar(const ConfigNode& node, BitRate& value, ReadContext& context);
 bool read_scalar(const ConfigNode& node, FlopRate& value, ReadContext& context);
 bool read_scalar(const ConfigNode& node, Fraction& value, ReadContext& context);
 /// Index of the name that the node spells.
-bool read_name(const ConfigNode& node, std::span<const std::string_view> names,
-               std::size_t& index, ReadContext& context);
+bool read_name(const ConfigNode& node, std::span<const std::string_view> names, std::size_t& index,
+               ReadContext& context);
 
 /// YAML flow text that reads back as the same value.
 std::string print_scalar(bool value);

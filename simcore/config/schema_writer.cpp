@@ -1,12 +1,12 @@
 #include "simcore/config/schema_writer.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include <charconv>
 #include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <nlohmann/json.hpp>
 
 #include "simcore/config/yaml_reader.hpp"
 #include "simcore/decimal_number.hpp"
@@ -59,8 +59,8 @@ Json value_to_json(const ConfigNode& node, const TypeSchema& type) {
 std::optional<Json> default_to_json(const FieldSchema& field) {
   if (field.default_text.empty()) return std::nullopt;
   Diagnostics ignored;
-  const auto node = read_yaml(
-      std::make_shared<SourceText>(SourceText{"default", field.default_text}), ignored);
+  const auto node =
+      read_yaml(std::make_shared<SourceText>(SourceText{"default", field.default_text}), ignored);
   if (!node) return std::nullopt;
   return value_to_json(*node, field.type);
 }

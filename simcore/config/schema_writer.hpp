@@ -2,8 +2,9 @@
 // `# yaml-language-server: $schema=scenario.schema.json` gets completion and checks.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
+
+#include <nlohmann/json_fwd.hpp>
 
 #include "simcore/config/type_schema.hpp"
 

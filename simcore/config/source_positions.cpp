@@ -21,7 +21,8 @@ std::size_t count_leads(std::string_view text) {
 SourcePositions::SourcePositions(std::shared_ptr<const SourceText> source)
     : source_(std::move(source)), line_starts_{0}, block_characters_{0} {
   const std::string_view text = source_->text;
-  for (std::size_t at = text.find('\n'); at != std::string_view::npos; at = text.find('\n', at + 1)) {
+  for (std::size_t at = text.find('\n'); at != std::string_view::npos;
+       at = text.find('\n', at + 1)) {
     line_starts_.push_back(at + 1);
   }
   for (std::size_t at = 0; at + block_bytes <= text.size(); at += block_bytes) {

@@ -1,10 +1,12 @@
 #include "simcore/config/text_checks.hpp"
 
-#include <fmt/format.h>
-
+#include <algorithm>
 #include <string>
 #include <string_view>
 
+#include <fmt/format.h>
+
+#include "simcore/config/yaml_reader.hpp"
 #include "simcore/utf8.hpp"
 
 namespace shardsim::simcore {
@@ -34,15 +36,14 @@ std::string objection(std::string_view text, std::size_t at, const Utf8Character
                      static_cast<std::uint32_t>(character.code_point));
 }
 
-/// Offset of a tab in the blanks that begin the line at `start`, if text follows them.
+/// Offset of a tab in the blanks that begin the line at `start`. Also refused where nothing
+/// follows: the parser takes some such lines and not others.
 std::size_t tab_in_indentation(std::string_view text, std::size_t start) {
-  const std::size_t content = text.find_first_not_of(" \t", start);
-  if (content == std::string_view::npos || std::string_view("\r\n#").contains(text[content])) {
-    return std::string_view::npos;
-  }
-  const std::size_t tab = text.find('\t', start);
-  return tab < content ? tab : std::string_view::npos;
+  const std::size_t tab = text.find_first_not_of(' ', start);
+  return tab != std::string_view::npos && text[tab] == '\t' ? tab : std::string_view::npos;
 }
+
+bool is_punctuation(char c) { return std::string_view("[]{},:\"'!&*?").contains(c); }
 
 }  // namespace
 
@@ -50,6 +51,12 @@ bool check_text(const SourcePositions& positions, Diagnostics& diagnostics) {
   const std::string_view text = positions.source()->text;
   if (other_encoding(text)) {
     diagnostics.error(positions.whole(), "the file is UTF-16 or UTF-32; save it as UTF-8");
+    return false;
+  }
+  if (std::ranges::count_if(text, is_punctuation) > std::ptrdiff_t{max_yaml_punctuation}) {
+    diagnostics.error(positions.whole(),
+                      fmt::format("more than {} brackets, quotes, commas and colons in one file",
+                                  max_yaml_punctuation));
     return false;
   }
   bool line_start = true;

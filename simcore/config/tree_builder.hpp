@@ -30,16 +30,21 @@ class TreeBuilder {
   /// Something refused about the value that comes next.
   void refuse_property(std::size_t offset, std::string why);
 
+  /// Where the innermost list or map begins that is open; empty outside any.
+  std::optional<SourceLocation> open_collection() const;
+
   std::optional<ConfigNode> take_root() { return std::move(root_); }
 
  private:
   struct Frame {
     ConfigNode node;
+    bool in_brackets = false;
     bool is_key = false;      ///< a collection that stands where a key should
     bool has_key = false;     ///< a key waits for its value
     bool drop_value = false;  ///< that key was refused
     std::string key;
     SourceLocation key_where;
+    std::size_t key_offset = 0;
     std::unordered_map<std::string, int> lines;  ///< of the keys so far
   };
 
@@ -48,6 +53,8 @@ class TreeBuilder {
   void take_key(std::size_t offset, std::string key, bool quoted);
   void refuse_key(const SourceLocation& where, std::string why);
   void add(ConfigNode node);
+  bool check_indentation(std::size_t offset, bool block_sequence);
+  bool check_closed(std::size_t offset);
   bool check_escapes(std::size_t offset, std::string_view text);
   SourceLocation null_location(std::size_t offset) const;
 

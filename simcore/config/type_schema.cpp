@@ -32,8 +32,7 @@ std::string joined_names(const std::vector<TypeSchema>& types) {
 std::string each_name(const TypeSchema& element) {
   const bool plain_noun = element.kind != TypeKind::choice && element.kind != TypeKind::list &&
                           element.kind != TypeKind::enumeration &&
-                          element.kind != TypeKind::dictionary &&
-                          element.kind != TypeKind::boolean;
+                          element.kind != TypeKind::dictionary && element.kind != TypeKind::boolean;
   const std::string name = type_name(element);
   if (!plain_noun) return "with each one " + name;
   return "of " + name + (name.ends_with('s') ? "" : "s");

@@ -48,13 +48,13 @@ struct TypeSchema {
   TypeKind kind = TypeKind::text;
   /// For people, e.g. "integer", "bytes"; writers compose lists, choices and enumerations.
   std::string name;
-  std::string example;                        ///< quantity
-  std::string pattern;                        ///< quantity: ECMA regular expression
-  bool bare_number = false;                   ///< quantity: a number without unit is allowed too
-  std::vector<std::string> values;            ///< enumeration
-  std::vector<FieldSchema> fields;            ///< structure
-  TypeSchema (*element)() = nullptr;          ///< list, dictionary; a function, so types may recur
-  std::vector<TypeSchema> alternatives;       ///< choice
+  std::string example;                   ///< quantity
+  std::string pattern;                   ///< quantity: ECMA regular expression
+  bool bare_number = false;              ///< quantity: a number without unit is allowed too
+  std::vector<std::string> values;       ///< enumeration
+  std::vector<FieldSchema> fields;       ///< structure
+  TypeSchema (*element)() = nullptr;     ///< list, dictionary; a function, so types may recur
+  std::vector<TypeSchema> alternatives;  ///< choice
 };
 
 struct FieldSchema {
@@ -64,8 +64,8 @@ struct FieldSchema {
   std::string example;       ///< or empty
   std::string default_text;  ///< as YAML flow text; empty if there is none to show
   bool required = false;
-  Bounds bounds;             ///< of the value, or of each element
-  Bounds count;              ///< of the number of elements of a list or dictionary
+  Bounds bounds;  ///< of the value, or of each element
+  Bounds count;   ///< of the number of elements of a list or dictionary
   TypeSchema type;
 };
 

@@ -1,12 +1,6 @@
 // The only file that includes yaml-cpp.
 #include "simcore/config/yaml_reader.hpp"
 
-#include <fmt/format.h>
-#include <yaml-cpp/eventhandler.h>
-#include <yaml-cpp/exceptions.h>
-#include <yaml-cpp/mark.h>
-#include <yaml-cpp/parser.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -17,6 +11,12 @@
 #include <string>
 #include <system_error>
 #include <utility>
+
+#include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
 
 #include "simcore/config/source_positions.hpp"
 #include "simcore/config/text_checks.hpp"
@@ -48,8 +48,7 @@ class Events final : public YAML::EventHandler {
     go_on(builder_.refused(offset_of(mark), "aliases (*name) are not supported; write it out"));
   }
   void OnAnchor(const YAML::Mark& mark, const std::string& name) override {
-    builder_.refuse_property(offset_of(mark),
-                             fmt::format("anchors (&{}) are not supported", name));
+    builder_.refuse_property(offset_of(mark), fmt::format("anchors (&{}) are not supported", name));
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t,
                 const std::string& value) override {
@@ -73,7 +72,9 @@ class Events final : public YAML::EventHandler {
  private:
   /// yaml-cpp gives "?" to plain and "!" to quoted scalars without a tag.
   static bool is_tag(const std::string& tag) { return !tag.empty() && tag != "?" && tag != "!"; }
-  static std::string tag_message(const std::string& tag) {
+  static std::string tag_message(std::string tag) {
+    constexpr std::string_view standard = "tag:yaml.org,2002:";
+    if (tag.starts_with(standard)) tag.replace(0, standard.size(), "!!");
     return fmt::format("tags ({}) are not supported", quote(tag));
   }
   void begin(const YAML::Mark& mark, const std::string& tag, NodeKind kind) {
@@ -88,21 +89,25 @@ class Events final : public YAML::EventHandler {
 };
 
 /// The parser's messages in words that tell what to do.
-std::string syntax_message(const std::string& message) {
+std::string syntax_message(const std::string& message, const TreeBuilder& builder) {
   using Pair = std::pair<std::string_view, std::string_view>;
   using namespace YAML::ErrorMsg;
-  static constexpr std::array known{
-      Pair{END_OF_MAP, "expected 'key: value' at the indentation of the keys above"},
+  const std::array known{
+      Pair{END_OF_MAP,
+           "unexpected text; each key stands on its own line, indented like the others"},
       Pair{END_OF_MAP_FLOW, "expected ',' or '}' in a map in braces"},
-      Pair{END_OF_SEQ, "expected '- item' at the indentation of the items above"},
+      Pair{END_OF_SEQ,
+           "unexpected text; each '- item' stands on its own line, indented like the others"},
       Pair{END_OF_SEQ_FLOW, "expected ',' or ']' in a list in brackets"},
-      Pair{EOF_IN_SCALAR, "the file ends within quotes"},
+      Pair{EOF_IN_SCALAR, "the text ends within quotes"},
       Pair{DOC_IN_SCALAR, "a document mark ('---' or '...') within quotes"},
       Pair{TAB_IN_INDENTATION, "tab in indentation; indent with spaces"},
       Pair{FLOW_END, "closing bracket without an opening one"},
       Pair{BLOCK_ENTRY, "a list item ('- ') may not begin here"},
       Pair{MAP_KEY, "a key may not begin here"},
-      Pair{MAP_VALUE, "unexpected ':'; quote the text if the colon belongs to it"},
+      Pair{MAP_VALUE,
+           "unexpected ':'; check this line and the one before, or quote the text if the colon "
+           "belongs to it"},
       Pair{UNKNOWN_TOKEN, "unexpected character; quote the text if the character belongs to it"},
       Pair{ALIAS_NOT_FOUND, "aliases (*name) are not supported; quote the text if it is none"},
       Pair{CHAR_IN_ALIAS, "aliases (*name) are not supported; quote the text if it is none"},
@@ -110,7 +115,13 @@ std::string syntax_message(const std::string& message) {
       Pair{ANCHOR_NOT_FOUND, "anchors (&name) are not supported; quote the text if it is none"},
       Pair{CHAR_IN_ANCHOR, "anchors (&name) are not supported; quote the text if it is none"}};
   const auto found = std::ranges::find(known, std::string_view(message), &Pair::first);
-  return found != known.end() ? std::string(found->second) : "not valid YAML: " + message;
+  if (found == known.end()) return "not valid YAML: " + message;
+  std::string text(found->second);
+  const bool in_brackets = message == END_OF_MAP_FLOW || message == END_OF_SEQ_FLOW;
+  if (const auto begin = builder.open_collection(); begin && in_brackets) {
+    text += fmt::format(" that begins at {}:{}", begin->line, begin->column);
+  }
+  return text;
 }
 
 /// Feeds `text` to the parser; offsets in it are those of the positions' source.
@@ -126,7 +137,7 @@ std::optional<ConfigNode> parse(const std::string& text, const SourcePositions& 
     return builder.take_root();
   } catch (const Stop&) {
   } catch (const YAML::Exception& error) {
-    diagnostics.error(positions.at(offset_of(error.mark)), syntax_message(error.msg));
+    diagnostics.error(positions.at(offset_of(error.mark)), syntax_message(error.msg, builder));
   } catch (const std::exception& error) {
     diagnostics.error(positions.whole(), fmt::format("cannot be read: {}", error.what()));
   }
@@ -176,7 +187,7 @@ std::optional<ConfigNode> read_yaml(std::shared_ptr<const SourceText> source,
   const std::size_t errors = diagnostics.error_count();
   std::optional<ConfigNode> root = parse(source->text, positions, diagnostics);
   if (!root && diagnostics.error_count() == errors) {
-    diagnostics.error(positions.whole(), "is empty");
+    diagnostics.error(positions.whole(), "the file is empty");
   }
   return root;
 }

@@ -2,7 +2,7 @@
 //
 // Refused, each with its place: repeated keys, merge keys (`<<`), keys that are not text, anchors
 // and aliases, tags, tabs in indentation, several documents, empty files, text that is not UTF-8 or
-// holds control characters, more than 16 MiB, more than 64 levels, more than a million values.
+// holds control characters, and whatever is larger than the limits below.
 #pragma once
 
 #include <filesystem>
@@ -16,7 +16,11 @@ namespace shardsim::simcore {
 
 inline constexpr std::size_t max_yaml_bytes = std::size_t{16} << 20;
 inline constexpr int max_yaml_depth = 64;
-inline constexpr std::size_t max_yaml_values = 1'000'000;
+/// Keys, values, lists and maps.
+inline constexpr std::size_t max_yaml_values = 250'000;
+/// Brackets, quotes, commas, colons and other characters that make a token, wherever they stand:
+/// the parser keeps all tokens of an outermost bracket in memory.
+inline constexpr std::size_t max_yaml_punctuation = 2'000'000;
 
 /// Reads one document. Empty if there is no tree to go on with; where one can go on (a repeated
 /// key, say), the tree comes back beside the errors so that one pass finds all problems. So ask

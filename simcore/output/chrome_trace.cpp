@@ -100,7 +100,7 @@ void ChromeTraceWriter::slice(const TraceSlice& slice) {
   end_event();
 }
 
-void ChromeTraceWriter::flow(const TraceFlow& flow, char phase) {
+void ChromeTraceWriter::write_flow(const TraceFlow& flow, char phase) {
   begin_event(phase);
   json_.member("id", flow.id);
   write_track(flow.track);
@@ -109,13 +109,13 @@ void ChromeTraceWriter::flow(const TraceFlow& flow, char phase) {
   json_.member("name", flow.name);
 }
 
-void ChromeTraceWriter::flow_start(const TraceFlow& start) {
-  flow(start, 's');
+void ChromeTraceWriter::flow_start(const TraceFlow& flow) {
+  write_flow(flow, 's');
   end_event();
 }
 
-void ChromeTraceWriter::flow_finish(const TraceFlow& finish) {
-  flow(finish, 'f');
+void ChromeTraceWriter::flow_finish(const TraceFlow& flow) {
+  write_flow(flow, 'f');
   // The arrow ends at the enclosing slice, not at the next one to start.
   json_.member("bp", "e");
   end_event();

@@ -111,7 +111,7 @@ class ChromeTraceWriter {
   void begin_instant(const TraceInstant& instant);
   void begin_counter(std::int64_t process, std::string_view name, SimTime time);
   void begin_metadata(std::string_view name, TraceTrack track);
-  void flow(const TraceFlow& flow, char phase);
+  void write_flow(const TraceFlow& flow, char phase);
   void write_track(TraceTrack track);
   void write_time(SimTime time);
   void open_events();

@@ -98,6 +98,14 @@ TEST_CASE("flows of one bundle end in the order of their bytes") {
   CHECK(f.ends.back().second == transfer_picoseconds(16e6, 10e9));
 }
 
+TEST_CASE("weights that differ by twelve orders of magnitude do not cost digits") {
+  FlowFixture f({10e9});
+  const FlowId heavy = f.start({{0, 1.0}}, 1e9, 4e9);
+  const FlowId light = f.start({{0, 1e-12}}, 1e20);
+  CHECK(f.rate(heavy) == 4e9);
+  CHECK(f.rate(light) == doctest::Approx(6e21).epsilon(1e-14));
+}
+
 TEST_CASE("one solve for all changes of an instant") {
   FlowFixture f({10e9, 20e9, 30e9});
   for (LinkId link = 0; link < 3; ++link) {

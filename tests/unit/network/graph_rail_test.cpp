@@ -58,6 +58,13 @@ TEST_CASE("with more NICs than GPUs a GPU has several, with fewer it shares one"
   CHECK(rails(box, 4) == std::vector<std::int32_t>{1});
 }
 
+TEST_CASE("fewer NICs than GPUs on one switch are dealt out to neighbours") {
+  TopologySpec spec = shipped_spec("pcie-8xl40s");
+  spec.node.nics->count = 4;  // two beside each four GPUs
+  const Graph graph = build(spec, 1);
+  for (int rank = 0; rank < 8; ++rank) CHECK(rails(graph, rank) == std::vector{rank / 2});
+}
+
 TEST_CASE("a GPU that is alone takes the rails of its absent neighbours") {
   const Graph graph = build(shipped_spec("dgx-a100"), 2, 1);
   CHECK(graph.gpu_count() == 2);

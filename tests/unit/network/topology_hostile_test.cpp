@@ -174,18 +174,19 @@ TEST_CASE("a cable that is there already") {
 
 TEST_CASE("clusters larger than the topology") {
   const TopologySpec spec = good_spec(std::string(good));
-  CHECK(has(size_messages(spec, 9), "takes 1 to 8 nodes by its max_nodes, found 9"));
+  CHECK(has(size_messages(spec, 9), "takes 1 to 8 nodes (its max_nodes), found 9"));
   CHECK(has(size_messages(spec, 0), "takes 1 to 8 nodes"));
   CHECK(has(size_messages(spec, -3), "found -3"));
   CHECK(has(size_messages(spec, 1, 5), "has 4 GPUs, found gpus_per_node 5"));
   CHECK(has(size_messages(spec, 1, 0), "found gpus_per_node 0"));
-  CHECK(has(size_messages(shipped_spec("dgx-h100"), 1'000'000'000'000), "what fits in memory"));
+  CHECK(has(size_messages(shipped_spec("dgx-h100"), 1'000'000'000'000),
+            "more would not fit in memory"));
   TopologySpec alone = spec;
   alone.fabric = {};
-  CHECK(has(size_messages(alone, 2), "takes 1 to 1 node as it has no network"));
+  CHECK(has(size_messages(alone, 2), "takes 1 to 1 nodes (it has no network), found 2"));
   TopologySpec rack = shipped_spec("gb200-nvl72");
   rack.fabric = {};
-  CHECK(has(size_messages(rack, 19), "takes 1 to 18 nodes as it has no network"));
+  CHECK(has(size_messages(rack, 19), "takes 1 to 18 nodes (it has no network), found 19"));
 }
 
 TEST_CASE("a size that is wrong is reported where it stands") {

@@ -167,7 +167,7 @@ TEST_CASE("counters and instants") {
 TEST_CASE("many events stream out while they are written") {
   std::ostringstream out;
   ChromeTraceWriter trace(out);
-  for (int i = 0; i < 10'000; ++i) {
+  for (std::int64_t i = 0; i < 10'000; ++i) {
     trace.slice({{0, 0}, "F", "kernel", ps(i * 1'000), ps(1'000)});
   }
   CHECK(out.str().size() > 500'000);

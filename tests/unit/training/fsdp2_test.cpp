@@ -129,6 +129,17 @@ TEST_CASE("FSDP2 keeps a slice over the smaller group and gathers from it in bac
         root_elements * 2 + (blocks - 1) * block_elements + block_elements * 2 + block_elements);
 }
 
+TEST_CASE("the gather over the smaller group waits for the slices to be written") {
+  SizedWorkload workload(blocks, 64, 256);
+  TrainingSpec spec;
+  spec.reshard_after_forward = ReshardAfterForward{std::int64_t{2}};
+  const RunStep step = run_alone(record_program(spec, workload, {shard, shard, 1}, 1, 2)).back();
+  for (int block = 0; block < blocks; ++block) {
+    const std::string name = std::to_string(block);
+    CHECK(step.operation("CI" + name, 1).start_us >= step.operation("slice" + name).end_us);
+  }
+}
+
 TEST_CASE("without gradient sync nothing is reduced, and unsharded gradients stay in reduce type") {
   TrainingSpec spec;
   spec.gradient_sync = GradientSync::last_micro_batch;

@@ -34,18 +34,30 @@ std::vector<std::int64_t> shape_of(const std::vector<ParameterShape>& parameters
 TEST_CASE("every shipped model has exactly its published number of parameters") {
   // MPT with the learned positions and biases of llm-foundry's benchmarks, 2048 positions.
   constexpr Published published[] = {
-      {"gpt2", 124'439'808},          {"gpt2-medium", 354'823'168},
-      {"gpt2-large", 774'030'080},    {"gpt2-xl", 1'557'611'200},
-      {"mpt-125m", 125'311'488},      {"mpt-350m", 355'985'408},
-      {"mpt-760m", 760'470'528},      {"mpt-1b", 1'315'950'592},
-      {"mpt-3b", 2'651'837'440},      {"mpt-7b", 6'658'859'008},
-      {"mpt-13b", 12'853'954'560},    {"mpt-30b", 29'975'214'080},
-      {"mpt-70b", 64'862'437'376},    {"llama-2-7b", 6'738'415'616},
-      {"llama-2-13b", 13'015'864'320}, {"llama-2-34b", 33'743'970'304},
-      {"llama-2-70b", 68'976'648'192}, {"llama-3-8b", 8'030'261'248},
-      {"llama-3-70b", 70'553'706'496}, {"llama-3-405b", 405'853'388'800},
-      {"llama-3.1-8b", 8'030'261'248}, {"llama-3.1-70b", 70'553'706'496},
-      {"llama-3.1-405b", 405'853'388'800}, {"qwen3-32b", 32'762'123'264},
+      {"gpt2", 124'439'808},
+      {"gpt2-medium", 354'823'168},
+      {"gpt2-large", 774'030'080},
+      {"gpt2-xl", 1'557'611'200},
+      {"mpt-125m", 125'311'488},
+      {"mpt-350m", 355'985'408},
+      {"mpt-760m", 760'470'528},
+      {"mpt-1b", 1'315'950'592},
+      {"mpt-3b", 2'651'837'440},
+      {"mpt-7b", 6'658'859'008},
+      {"mpt-13b", 12'853'954'560},
+      {"mpt-30b", 29'975'214'080},
+      {"mpt-70b", 64'862'437'376},
+      {"llama-2-7b", 6'738'415'616},
+      {"llama-2-13b", 13'015'864'320},
+      {"llama-2-34b", 33'743'970'304},
+      {"llama-2-70b", 68'976'648'192},
+      {"llama-3-8b", 8'030'261'248},
+      {"llama-3-70b", 70'553'706'496},
+      {"llama-3-405b", 405'853'388'800},
+      {"llama-3.1-8b", 8'030'261'248},
+      {"llama-3.1-70b", 70'553'706'496},
+      {"llama-3.1-405b", 405'853'388'800},
+      {"qwen3-32b", 32'762'123'264},
   };
   std::set<std::string> covered;
   for (const Published& row : published) {
@@ -79,11 +91,11 @@ TEST_CASE("per-block and root parameters of Llama models are those of the memory
 
 TEST_CASE("a Llama block registers attention, feed-forward and then its norms") {
   const std::vector<ParameterShape> block = block_parameters(shipped_shape("llama-3-8b", 8192));
-  CHECK(names(block) == std::vector<std::string>{
-                            "attention.wq.weight", "attention.wk.weight", "attention.wv.weight",
-                            "attention.wo.weight", "feed_forward.w1.weight",
-                            "feed_forward.w2.weight", "feed_forward.w3.weight",
-                            "attention_norm.weight", "ffn_norm.weight"});
+  CHECK(names(block) == std::vector<std::string>{"attention.wq.weight", "attention.wk.weight",
+                                                 "attention.wv.weight", "attention.wo.weight",
+                                                 "feed_forward.w1.weight", "feed_forward.w2.weight",
+                                                 "feed_forward.w3.weight", "attention_norm.weight",
+                                                 "ffn_norm.weight"});
   // Weights are (outputs, inputs): grouped queries shrink dimension 0 of k and v.
   CHECK(shape_of(block, "attention.wq.weight") == std::vector<std::int64_t>{4096, 4096});
   CHECK(shape_of(block, "attention.wk.weight") == std::vector<std::int64_t>{1024, 4096});

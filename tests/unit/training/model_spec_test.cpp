@@ -53,7 +53,8 @@ TEST_CASE("a workload names its model and takes the defaults") {
 }
 
 TEST_CASE("a model may be written inline") {
-  const Read workload = read(inline_model + "  kv_heads: 2\n  ffn_hidden: 96\nsequence_length: 8\n");
+  const Read workload =
+      read(inline_model + "  kv_heads: 2\n  ffn_hidden: 96\nsequence_length: 8\n");
   CHECK_MESSAGE(!workload.diagnostics.has_errors(), workload.messages());
   REQUIRE(workload.spec.model->inline_spec.has_value());
   const TransformerShape shape = resolve(*workload.spec.model->inline_spec, 8);
@@ -64,18 +65,19 @@ TEST_CASE("a model may be written inline") {
 }
 
 TEST_CASE("an inline model that cannot be is refused, each error at its place") {
-  const Read heads =
-      read(inline_model + "  kv_heads: 3\n  ffn_hidden: 96\nsequence_length: 8\n");
+  const Read heads = read(inline_model + "  kv_heads: 3\n  ffn_hidden: 96\nsequence_length: 8\n");
   CHECK(contains(heads.messages(), "scenario.yaml:7:13: error: "));
   CHECK(contains(heads.messages(), "4 heads cannot be shared out evenly to 3 key-value heads"));
 
-  const Read width = read("{model: {family: gpt, layers: 2, hidden: 65, heads: 4, vocabulary: 9}, "
-                          "sequence_length: 8}");
+  const Read width = read(
+      "{model: {family: gpt, layers: 2, hidden: 65, heads: 4, vocabulary: 9}, "
+      "sequence_length: 8}");
   CHECK(contains(width.messages(), "hidden size 65 is not a multiple of 4 heads"));
 
   CHECK(contains(read(inline_model + "sequence_length: 8\n").messages(), "ffn_hidden is missing"));
-  CHECK(contains(read(inline_model + "  lairs: 3\n  ffn_hidden: 96\nsequence_length: 8\n").messages(),
-                 "did you mean 'layers'?"));
+  CHECK(
+      contains(read(inline_model + "  layer: 3\n  ffn_hidden: 96\nsequence_length: 8\n").messages(),
+               "did you mean 'layers'?"));
   CHECK(read(inline_model + "  ffn_hidden: 0\nsequence_length: 8\n").diagnostics.has_errors());
   CHECK(read("{model: {family: bert, layers: 2, hidden: 64, heads: 4, vocabulary: 9}, "
              "sequence_length: 8}")

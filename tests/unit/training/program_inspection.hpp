@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,8 @@ struct InspectedStep {
   std::array<std::int64_t, cuda::memory_kind_count> peak_by_kind{};
   std::vector<InspectedCollective> collectives;
   std::map<std::string, std::int64_t> copies;  ///< bytes by kernel name
+  /// Streams that record_stream named, by the tensor's name.
+  std::map<std::string, std::set<std::string>> also_used_by;
 
   std::int64_t count(cuda::CollectiveKind kind) const {
     return std::ranges::count_if(collectives, [&](const auto& c) { return c.spec.kind == kind; });
@@ -93,6 +96,9 @@ inline std::vector<InspectedStep> inspect(const cuda::Program& program) {
       }
       case cuda::OpCode::record_stream:
         REQUIRE(live.contains(op.index));
+        steps.back()
+            .also_used_by[program.names[live.at(op.index).name]]
+            .insert(program.streams[op.stream].name);
         break;
       case cuda::OpCode::collective: {
         const cuda::CollectiveSpec& spec = program.collectives[op.index];

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -90,9 +90,7 @@ class Replay {
     return total;
   }
   std::int64_t peak() const { return peak_; }
-  std::int64_t peak(cuda::MemoryKind kind) const {
-    return peaks_[static_cast<std::size_t>(kind)];
-  }
+  std::int64_t peak(cuda::MemoryKind kind) const { return peaks_[static_cast<std::size_t>(kind)]; }
   std::size_t tensors() const { return tensors_.size(); }
 
  private:
@@ -117,6 +115,17 @@ class Replay {
   std::array<std::int64_t, cuda::memory_kind_count> peaks_{};
   std::int64_t peak_ = 0;
 };
+
+/// Bytes of activations held as the kernel called `name` is issued for the first time.
+inline std::int64_t live_activations_at(const cuda::Program& program, std::string_view name) {
+  cuda::Program until = program;
+  const auto found = std::find_if(until.ops.begin(), until.ops.end(), [&](const cuda::Op& op) {
+    return op.code == cuda::OpCode::kernel && program.names[op.name] == name;
+  });
+  REQUIRE(found != until.ops.end());
+  until.ops.erase(found, until.ops.end());
+  return Replay(until).live(cuda::MemoryKind::activations);
+}
 
 inline void free_gradients(cuda::ProgramRecorder& recorder, Workload& workload, int unit) {
   for (const Gradient& gradient : workload.take_gradients(unit)) recorder.free(gradient.tensor);
@@ -178,9 +187,8 @@ double sum_of(const cuda::Program& program, double (*value)(const cuda::KernelSp
 }
 
 inline double gemm_flops(const cuda::Program& program) {
-  return sum_of<gpu::GemmWork>(program, [](const cuda::KernelSpec&, const gpu::GemmWork& work) {
-    return gpu::flops(work);
-  });
+  return sum_of<gpu::GemmWork>(
+      program, [](const cuda::KernelSpec&, const gpu::GemmWork& work) { return gpu::flops(work); });
 }
 
 inline double attention_flops(const cuda::Program& program) {

@@ -50,8 +50,8 @@ TEST_CASE("hardware FLOPs are the model's, the fifth product, and what is recomp
   CHECK(plain.recomputed == 0);
   const double tokens = 128;
   const double attention = static_cast<double>(shape.layers * shape.attention_width() * 128);
-  CHECK(plain.total == doctest::Approx(tokens * (training_flops_per_token(shape, 128).causal +
-                                                 attention)));
+  CHECK(plain.total ==
+        doctest::Approx(tokens * (training_flops_per_token(shape, 128).causal + attention)));
 
   spec.activation_checkpointing = Checkpointing::full;
   spec.recompute_early_stop = false;
@@ -75,8 +75,8 @@ TEST_CASE("selective checkpointing recomputes every second linear layer and no a
   spec.activation_checkpointing = Checkpointing::selective;
   const cuda::Program program = record_step(shape, spec);
   // Of q, k, v, output, gate, up, down: k, output and up.
-  const std::int64_t again = shape.hidden * (shape.kv_width() + shape.attention_width() +
-                                             shape.ffn_hidden);
+  const std::int64_t again =
+      shape.hidden * (shape.kv_width() + shape.attention_width() + shape.ffn_hidden);
   CHECK(hardware_flops(program).recomputed ==
         doctest::Approx(2.0 * 128 * static_cast<double>(shape.layers * again)));
 }

@@ -53,9 +53,9 @@ TEST_CASE("each parameter of a unit gets one gradient of its size, in the type o
     });
     record_forward(recorder, workload);
     record_backward(recorder, workload);
-    CHECK(seen.size() == workload.parameters(root_unit).size() +
-                             static_cast<std::size_t>(shape.layers) *
-                                 workload.parameters(0).size());
+    CHECK(seen.size() ==
+          workload.parameters(root_unit).size() +
+              static_cast<std::size_t>(shape.layers) * workload.parameters(0).size());
     for (const auto& [parameter, count] : seen) CHECK(count == 1);
     CHECK(Replay(recorder.finish()).live() == 0);
   }
@@ -187,15 +187,14 @@ TEST_CASE("copies take their bytes, collectives the CPU's share, and keep the re
   TransformerSetting setting;
   setting.cpu = cpu;
   const TransformerWorkload workload(small_llama(), sequences(64), setting);
-  const cuda::KernelSpec copy =
-      workload.copy(CopyRole::copy_out, 0, simcore::Bytes{12'345}, 65);
+  const cuda::KernelSpec copy = workload.copy(CopyRole::copy_out, 0, simcore::Bytes{12'345}, 65);
   const auto& work = std::get<gpu::MemoryBoundWork>(copy.work);
   CHECK(copy.category == cuda::KernelCategory::copy);
   CHECK(work.bytes.count == 12'345);
   CHECK(work.launches == 2);
-  const cuda::CollectiveSpec spec{.bytes = simcore::Bytes{99}};
-  const cuda::CollectiveSpec completed =
-      workload.collective(CollectiveRole::all_gather, 0, spec);
+  cuda::CollectiveSpec spec;
+  spec.bytes = simcore::Bytes{99};
+  const cuda::CollectiveSpec completed = workload.collective(CollectiveRole::all_gather, 0, spec);
   CHECK(completed.bytes.count == 99);
   CHECK_FALSE(completed.fixed_time.has_value());
   CHECK(completed.cpu_cost == cpu.collective);

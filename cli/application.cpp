@@ -1,0 +1,28 @@
+#include "cli/application.hpp"
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <iostream>
+
+#include "cli/run_command.hpp"
+#include "cli/schema_command.hpp"
+
+namespace shardsim::cli {
+
+int run_application(int argc, const char* const* argv) {
+  CLI::App app{"What will this sharded training step do on that GPU cluster?", "shardsim"};
+  app.set_version_flag("--version", SHARDSIM_VERSION);
+  app.require_subcommand(1);
+  std::function<int()> action;
+  add_run_command(app, action);
+  add_schema_command(app, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    // Help and version end well; every other way out of the parser is bad arguments.
+    return app.exit(error, std::cout, std::cerr) == 0 ? 0 : 2;
+  }
+  return action();
+}
+
+}  // namespace shardsim::cli

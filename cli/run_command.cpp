@@ -1,0 +1,251 @@
+#include "cli/run_command.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/data_directory.hpp"
+#include "cli/output_target.hpp"
+#include "models/scenario/experiment.hpp"
+#include "models/scenario/kineto_trace.hpp"
+#include "models/scenario/simulation.hpp"
+#include "models/scenario/summary.hpp"
+#include "models/scenario/timeline.hpp"
+
+namespace shardsim::cli {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int exit_success = 0;
+constexpr int exit_impossible = 1;
+constexpr int exit_bad_input = 2;
+
+struct RunArguments {
+  std::string scenario;
+  std::vector<std::string> overrides;
+  std::string json;
+  std::string trace;
+  std::string trace_ranks = "0";
+  std::string timeline;
+  std::string fidelity;
+  std::string data;
+  bool exact_ranks = false;
+  bool quiet = false;
+};
+
+/// A line on the terminal for whatever takes longer than a second.
+class ProgressLine {
+ public:
+  ProgressLine() : shown_(isatty(STDERR_FILENO) == 1), begun_(Clock::now()) {}
+  ~ProgressLine() {
+    if (drawn_) std::cerr << "\r\x1b[K" << std::flush;
+  }
+  void update(double share) {
+    if (!shown_) return;
+    const auto now = Clock::now();
+    if (now - begun_ < std::chrono::seconds(1)) return;
+    if (drawn_ && now - last_ < std::chrono::milliseconds(200)) return;
+    last_ = now;
+    drawn_ = true;
+    const double elapsed = std::chrono::duration<double>(now - begun_).count();
+    std::cerr << fmt::format("\r\x1b[Ksimulating: {:.0f} % after {:.0f} s", share * 100, elapsed)
+              << std::flush;
+  }
+
+ private:
+  bool shown_;
+  bool drawn_ = false;
+  Clock::time_point begun_;
+  Clock::time_point last_;
+};
+
+std::int64_t peak_rss_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss * std::int64_t{1024};
+}
+
+scenario::SummaryStyle summary_style(int descriptor) {
+  scenario::SummaryStyle style;
+  style.colour = isatty(descriptor) == 1 && std::getenv("NO_COLOR") == nullptr;
+  // The C locale cannot show block characters.
+  const char* names[] = {std::getenv("LC_ALL"), std::getenv("LC_CTYPE"), std::getenv("LANG")};
+  for (const char* name : names) {
+    if (name == nullptr || *name == '\0') continue;
+    const std::string locale = name;
+    style.unicode = locale != "C" && locale != "POSIX";
+    break;
+  }
+  return style;
+}
+
+/// Ranks to write traces of: "all", or a list such as "0,8,16".
+std::optional<std::vector<int>> parse_ranks(const std::string& text, int gpus) {
+  std::vector<int> ranks;
+  if (text == "all") {
+    for (int rank = 0; rank < gpus; ++rank) ranks.push_back(rank);
+    return ranks;
+  }
+  std::size_t at = 0;
+  while (at <= text.size()) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    const std::string item = text.substr(at, comma - at);
+    if (item.empty() || item.size() > 9 ||
+        item.find_first_not_of("0123456789") != std::string::npos || std::stoi(item) >= gpus) {
+      std::cerr << fmt::format(
+          "shardsim run: --trace-ranks: '{}' is no rank: expected 'all' or numbers from 0 to {}, "
+          "separated by commas\n",
+          item, gpus - 1);
+      return std::nullopt;
+    }
+    ranks.push_back(std::stoi(item));
+    at = comma + 1;
+  }
+  return ranks;
+}
+
+/// "step.json" of rank 3 is "step.rank3.json" where several ranks are written.
+std::string trace_file(const std::string& target, int rank, bool several) {
+  if (!several || target == "-") return target;
+  const std::size_t slash = target.find_last_of('/');
+  const std::size_t dot = target.find_last_of('.');
+  const bool has_ending = dot != std::string::npos && (slash == std::string::npos || dot > slash);
+  const std::string stem = has_ending ? target.substr(0, dot) : target;
+  return fmt::format("{}.rank{}{}", stem, rank, has_ending ? target.substr(dot) : "");
+}
+
+class RunCommand {
+ public:
+  explicit RunCommand(const RunArguments& arguments) : arguments_(arguments) {}
+
+  int run() {
+    const auto begun = Clock::now();
+    if (!arguments_.fidelity.empty()) {
+      arguments_.overrides.push_back("fidelity=" + arguments_.fidelity);
+    }
+    if (!load()) return exit_bad_input;
+    std::optional<std::vector<int>> ranks;
+    if (!arguments_.trace.empty()) {
+      ranks = parse_ranks(arguments_.trace_ranks, experiment_->graph.gpu_count());
+      if (!ranks) return exit_bad_input;
+    }
+    scenario::Simulation simulation(*experiment_);
+    {
+      ProgressLine progress;
+      while (simulation.advance(1 << 16)) progress.update(simulation.progress());
+    }
+    auto output = simulation.finish();
+    if (!output) {
+      std::cerr << fmt::format("shardsim run: {}\n", output.error().message);
+      for (const std::string& line : output.error().details) std::cerr << "  " << line << '\n';
+      return exit_impossible;
+    }
+    auto& figures = output->result.simulator;
+    figures.version = SHARDSIM_VERSION;
+    figures.wall_s = std::chrono::duration<double>(Clock::now() - begun).count();
+    figures.peak_rss_bytes = peak_rss_bytes();
+    return write(*output, ranks);
+  }
+
+ private:
+  bool load() {
+    std::optional<std::filesystem::path> data;
+    if (!arguments_.data.empty()) data = arguments_.data;
+    const auto folders = find_data_directory(current_data_search(data));
+    if (!folders) {
+      std::cerr << "shardsim: " << folders.error() << '\n';
+      return false;
+    }
+    simcore::Diagnostics diagnostics;
+    auto loaded =
+        scenario::load_scenario(arguments_.scenario, arguments_.overrides, diagnostics);
+    if (loaded) {
+      scenario::ExperimentOptions options;
+      options.data.topologies = folders->topologies;
+      options.data.scenarios = folders->scenarios;
+      options.exact_ranks = arguments_.exact_ranks;
+      experiment_ = scenario::build_experiment(std::move(*loaded), options, diagnostics);
+    }
+    std::cerr << simcore::to_text(diagnostics);
+    return experiment_.has_value() && !diagnostics.has_errors();
+  }
+
+  int write(const scenario::RunOutput& output, const std::optional<std::vector<int>>& ranks) {
+    const bool standard_output_taken =
+        arguments_.json == "-" || arguments_.trace == "-" || arguments_.timeline == "-";
+    bool written = true;
+    if (!arguments_.json.empty()) {
+      written &= document(arguments_.json, [&](std::ostream& out) {
+        out << scenario::to_json(output.result);
+      });
+    }
+    if (!arguments_.timeline.empty()) {
+      written &= document(arguments_.timeline, [&](std::ostream& out) {
+        scenario::write_timeline(out, output.logs);
+      });
+    }
+    if (ranks) {
+      for (const int rank : *ranks) {
+        const std::string target = trace_file(arguments_.trace, rank, ranks->size() > 1);
+        written &= document(target, [&](std::ostream& out) {
+          scenario::write_kineto_trace(out, *experiment_, output.logs, rank);
+        });
+      }
+    }
+    if (!arguments_.quiet) {
+      std::ostream& people = standard_output_taken ? std::cerr : std::cout;
+      people << scenario::summarise(
+          output.result, summary_style(standard_output_taken ? STDERR_FILENO : STDOUT_FILENO));
+      people.flush();
+    }
+    return written ? exit_success : exit_bad_input;
+  }
+
+  static bool document(const std::string& target,
+                       const std::function<void(std::ostream&)>& write_to) {
+    const auto done = write_document(target, write_to);
+    if (!done) std::cerr << "shardsim run: " << done.error() << '\n';
+    return done.has_value();
+  }
+
+  RunArguments arguments_;
+  std::optional<scenario::Experiment> experiment_;
+};
+
+}  // namespace
+
+void add_run_command(CLI::App& app, std::function<int()>& action) {
+  auto arguments = std::make_shared<RunArguments>();
+  CLI::App* run = app.add_subcommand("run", "Forecast one scenario");
+  run->add_option("scenario", arguments->scenario, "Scenario YAML file")->required();
+  run->add_option("--set", arguments->overrides, "Set a key of the scenario: KEY=VALUE")
+      ->take_all()
+      ->allow_extra_args(false);
+  run->add_option("--json", arguments->json, "Write the result as JSON; '-': standard output");
+  run->add_option("--timeline", arguments->timeline,
+                  "Write every operation of the measured step as JSON");
+  run->add_option("--trace", arguments->trace,
+                  "Write a trace that Perfetto and Holistic Trace Analysis read");
+  run->add_option("--trace-ranks", arguments->trace_ranks,
+                  "Ranks to trace, e.g. 0,8 or all; several ranks give one file each");
+  run->add_option("--fidelity", arguments->fidelity, "How collectives are simulated: flow");
+  run->add_flag("--exact-ranks", arguments->exact_ranks,
+                "Simulate every rank instead of one of each kind");
+  run->add_option("--data", arguments->data, "Folder that holds topologies/ and scenarios/");
+  run->add_flag("--quiet", arguments->quiet, "No summary");
+  run->callback([arguments, &action] {
+    action = [arguments] { return RunCommand(*arguments).run(); };
+  });
+}
+
+}  // namespace shardsim::cli

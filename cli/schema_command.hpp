@@ -1,0 +1,12 @@
+// `shardsim schema`: what the declarations of the parameters say, for editors and readers.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace shardsim::cli {
+
+/// Adds the subcommand; when it is chosen, `action` is set to what carries it out.
+void add_schema_command(CLI::App& app, std::function<int()>& action);
+
+}  // namespace shardsim::cli

@@ -1,0 +1,176 @@
+#include "models/nccl/communicator_plan.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <map>
+#include <utility>
+
+namespace shardsim::nccl {
+
+using network::Graph;
+using network::VertexId;
+
+namespace {
+
+/// Where the ranks of a group are, for messages between any two of them.
+class Places {
+ public:
+  Places(const Graph& graph, const std::vector<Domain>& domains) : graph_(graph) {
+    for (std::size_t d = 0; d < domains.size(); ++d) {
+      for (std::size_t i = 0; i < domains[d].ranks.size(); ++i) {
+        const int rank = domains[d].ranks[i];
+        const std::vector<VertexId>& nics = domains[d].nics[i];
+        Place& place = places_[rank];
+        place.domain = d;
+        if (nics.empty()) continue;
+        place.nic = nics.front();
+        const Rail rail{graph.node_of(rank), graph.vertices()[nics.front()].index};
+        rails_.try_emplace(rail, rank);
+      }
+    }
+  }
+
+  bool apart(int a, int b) const { return places_.at(a).domain != places_.at(b).domain; }
+
+  /// The devices that a message passes. Between nodes it leaves by the NIC of the receiver's rail
+  /// if the GPU beside that can be reached by NVLink (NCCL's PXN), else by the sender's own.
+  std::vector<VertexId> chain(int from, int to) const {
+    std::vector<VertexId> devices{graph_.gpu(from)};
+    if (const auto in_nic = places_.at(to).nic; apart(from, to) && in_nic) {
+      const int via = rank_on_rail(from, *in_nic);
+      if (const auto out_nic = places_.at(via).nic) {
+        devices.insert(devices.end(), {graph_.gpu(via), *out_nic, *in_nic});
+      }
+    }
+    devices.push_back(graph_.gpu(to));
+    return devices;
+  }
+
+ private:
+  struct Place {
+    std::size_t domain = 0;
+    std::optional<VertexId> nic;
+  };
+  using Rail = std::pair<int, std::int32_t>;  ///< host, index of its NIC
+
+  int rank_on_rail(int sender, VertexId to_nic) const {
+    const auto found = rails_.find(Rail{graph_.node_of(sender), graph_.vertices()[to_nic].index});
+    if (found == rails_.end()) return sender;
+    const int rank = found->second;
+    const bool by_switch = nvswitch_of(graph_, sender) && !apart(sender, rank);
+    const bool direct = graph_.find_link(graph_.gpu(sender), graph_.gpu(rank)).has_value();
+    return by_switch || direct ? rank : sender;
+  }
+
+  const Graph& graph_;
+  std::map<int, Place> places_;
+  std::map<Rail, int> rails_;
+};
+
+}  // namespace
+
+CommunicatorPlan::CommunicatorPlan(const Graph& graph, const CommunicatorSpec& spec)
+    : graph_(&graph), spec_(spec), on_nvswitch_(true) {
+  assert(!spec.groups.empty());
+  for (const std::vector<int>& group : spec.groups) {
+    assert(!group.empty());
+    domains_.push_back(find_domains(graph, group));
+    rings_.push_back(plan_rings(graph, domains_.back()));
+    on_nvswitch_ &= domains_.back().size() == 1 && domains_.back().front().nvswitch.has_value();
+  }
+}
+
+std::expected<CommunicatorPlan, NoRoute> CommunicatorPlan::make(const Graph& graph,
+                                                                const CommunicatorSpec& spec) {
+  CommunicatorPlan plan(graph, spec);
+  if (const auto ring = plan.traffic(Pattern::ring); !ring) return std::unexpected(ring.error());
+  return plan;
+}
+
+std::expected<const Traffic*, NoRoute> CommunicatorPlan::traffic(Pattern pattern) {
+  auto& known = traffic_[static_cast<std::size_t>(pattern)];
+  if (!known) {
+    auto made = build(pattern);
+    if (!made) return std::unexpected(std::move(made.error()));
+    known = std::make_unique<Traffic>(std::move(*made));
+  }
+  return known.get();
+}
+
+std::expected<Traffic, NoRoute> CommunicatorPlan::build(Pattern pattern) const {
+  TrafficBuilder builder(*graph_);
+  for (std::size_t group = 0; group < rings_.size(); ++group) {
+    std::optional<NoRoute> failed;
+    switch (pattern) {
+      case Pattern::ring:
+      case Pattern::from_first:
+      case Pattern::to_first:
+        failed = add_rings(builder, group, pattern);
+        break;
+      case Pattern::neighbours:
+        failed = add_messages(builder, group, 1);
+        break;
+      case Pattern::all_pairs:
+        failed = add_messages(builder, group, spec_.groups[group].size());
+        break;
+      case Pattern::multicast:
+        add_multicast(builder, group);
+        break;
+    }
+    if (failed) return std::unexpected(std::move(*failed));
+  }
+  return builder.finish();
+}
+
+std::optional<NoRoute> CommunicatorPlan::add_rings(TrafficBuilder& builder, std::size_t group,
+                                                   Pattern pattern) const {
+  const int root = spec_.groups[group].front();
+  const double share = 1.0 / static_cast<double>(rings_[group].rings.size());
+  for (const Ring& ring : rings_[group].rings) {
+    for (const Hop& hop : ring.hops) {
+      if (pattern == Pattern::from_first && hop.to_rank == root) continue;
+      if (pattern == Pattern::to_first && hop.from_rank == root) continue;
+      if (!builder.add(hop, share)) return NoRoute{spec_.role, hop.from_rank, hop.to_rank};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<NoRoute> CommunicatorPlan::add_messages(TrafficBuilder& builder, std::size_t group,
+                                                      std::size_t peers) const {
+  const std::vector<int>& ranks = spec_.groups[group];
+  const Places places(*graph_, domains_[group]);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    for (std::size_t step = 1; step <= std::min(peers, ranks.size() - 1); ++step) {
+      const int from = ranks[i];
+      const int to = ranks[(i + step) % ranks.size()];
+      if (!builder.add_chain(places.chain(from, to), places.apart(from, to), 1)) {
+        return NoRoute{spec_.role, from, to};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+// Inside an NVLink switch that reduces and multicasts, every GPU is the head of 1/n of the data.
+// The heads' reads take the GPU's whole buffer out and bring 1/n back reduced; its multicast stores
+// send that 1/n and the stores of all heads deliver the whole: 1 + 1/n bytes each way per byte
+// reduced.
+void CommunicatorPlan::add_multicast(TrafficBuilder& builder, std::size_t group) const {
+  const Domain& domain = domains_[group].front();
+  if (!domain.nvswitch || domain.ranks.size() < 2) return;
+  const double share = 1 + 1.0 / static_cast<double>(domain.ranks.size());
+  for (const int rank : domain.ranks) {
+    simcore::SimTime latency;
+    for (const auto& [from, to] : {std::pair{graph_->gpu(rank), *domain.nvswitch},
+                                   std::pair{*domain.nvswitch, graph_->gpu(rank)}}) {
+      const auto link = graph_->find_link(from, to);
+      if (!link) continue;
+      builder.add_link(*link, share);
+      latency += graph_->links()[*link].latency;
+    }
+    builder.count_inside_hop(latency);
+  }
+}
+
+}  // namespace shardsim::nccl

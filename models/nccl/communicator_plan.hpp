@@ -1,0 +1,65 @@
+// What a communicator's data movement looks like on the cluster, pattern by pattern.
+//
+// All groups of the communicator are in one flow: they move in lockstep, as fast as the slowest of
+// them. Patterns other than the ring are worked out when they are first asked for.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "models/nccl/communicator.hpp"
+#include "models/nccl/ring_plan.hpp"
+#include "models/nccl/traffic.hpp"
+#include "models/network/graph.hpp"
+
+namespace shardsim::nccl {
+
+enum class Pattern : std::uint8_t {
+  ring,        ///< a byte of the flow crosses every hop of every ring, in the rings' shares
+  from_first,  ///< the same without the hop that closes the ring at the group's first rank
+  to_first,    ///< without the hop that opens it there
+  neighbours,  ///< each rank sends the flow's bytes to the next of the group
+  all_pairs,   ///< each rank sends the flow's bytes to every other rank
+  multicast,   ///< an all-reduce of the flow's bytes inside NVLink switches
+};
+inline constexpr std::size_t pattern_count = 6;
+
+class CommunicatorPlan {
+ public:
+  /// `graph` must outlive the plan.
+  static std::expected<CommunicatorPlan, NoRoute> make(const network::Graph& graph,
+                                                       const CommunicatorSpec& spec);
+
+  // The shape of the first group, which those of the others equal.
+  int ranks() const { return rings_.front().ranks; }
+  int nodes() const { return rings_.front().nodes; }
+  const RingPlan& ring_plan() const { return rings_.front(); }
+  /// All GPUs of a group are on one NVLink switch.
+  bool on_nvswitch() const { return on_nvswitch_; }
+
+  /// The pattern's traffic. References stay valid as long as the plan.
+  const Traffic& ring() const { return *traffic_[0]; }
+  std::expected<const Traffic*, NoRoute> traffic(Pattern pattern);
+
+ private:
+  CommunicatorPlan(const network::Graph& graph, const CommunicatorSpec& spec);
+  std::expected<Traffic, NoRoute> build(Pattern pattern) const;
+  std::optional<NoRoute> add_rings(TrafficBuilder& builder, std::size_t group,
+                                   Pattern pattern) const;
+  std::optional<NoRoute> add_messages(TrafficBuilder& builder, std::size_t group,
+                                      std::size_t peers) const;
+  void add_multicast(TrafficBuilder& builder, std::size_t group) const;
+
+  const network::Graph* graph_;
+  CommunicatorSpec spec_;
+  std::vector<std::vector<Domain>> domains_;  ///< by group
+  std::vector<RingPlan> rings_;               ///< by group
+  bool on_nvswitch_ = false;
+  std::array<std::unique_ptr<Traffic>, pattern_count> traffic_;
+};
+
+}  // namespace shardsim::nccl

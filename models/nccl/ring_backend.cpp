@@ -1,0 +1,201 @@
+#include "models/nccl/ring_backend.hpp"
+
+#include <cassert>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace shardsim::nccl {
+
+using cuda::CollectiveKind;
+using cuda::CollectiveSpec;
+
+namespace {
+
+enum EventKind : std::uint32_t { data_event, end_event };
+
+// What members must agree on. Names of communicators and CPU costs are each rank's own affair.
+bool agree(const CollectiveSpec& a, const CollectiveSpec& b) {
+  return a.kind == b.kind && a.bytes == b.bytes && a.type == b.type && a.fixed_time == b.fixed_time;
+}
+
+std::string_view name_of(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::all_gather:
+      return "all_gather";
+    case CollectiveKind::reduce_scatter:
+      return "reduce_scatter";
+    case CollectiveKind::all_reduce:
+      return "all_reduce";
+    case CollectiveKind::broadcast:
+      return "broadcast";
+    case CollectiveKind::reduce:
+      return "reduce";
+    case CollectiveKind::alltoall:
+      return "alltoall";
+    case CollectiveKind::sendrecv:
+      return "sendrecv";
+  }
+  return "collective";
+}
+
+std::string_view name_of(gpu::DataType type) {
+  switch (type) {
+    case gpu::DataType::fp32:
+      return "fp32";
+    case gpu::DataType::tf32:
+      return "tf32";
+    case gpu::DataType::bf16:
+      return "bf16";
+    case gpu::DataType::fp16:
+      return "fp16";
+    case gpu::DataType::fp8:
+      return "fp8";
+  }
+  return "unknown";
+}
+
+std::string describe(const CollectiveSpec& spec) {
+  std::string text =
+      fmt::format("{} of {} bytes in {}", name_of(spec.kind), spec.bytes.count, name_of(spec.type));
+  if (spec.fixed_time) text += " taking " + simcore::to_text(*spec.fixed_time);
+  return text;
+}
+
+std::string text_of(const CollectiveMismatch& m) {
+  return fmt::format(
+      "ranks {} and {} disagree in communicator '{}': rank {} calls {}, rank {} calls {}",
+      m.first_rank, m.other_rank, m.role, m.first_rank, describe(m.first), m.other_rank,
+      describe(m.other));
+}
+
+std::string text_of(const NoRoute& n) {
+  return fmt::format("no route from rank {} to rank {} of communicator '{}'", n.from_rank,
+                     n.to_rank, n.role);
+}
+
+}  // namespace
+
+std::string to_text(const CollectiveFailure& failure) {
+  return std::visit([](const auto& f) { return text_of(f); }, failure);
+}
+
+RingBackend::RingBackend(const network::Graph& graph, network::FlowNetwork& flows,
+                         simcore::EventQueue& queue, const CollectiveModel& model)
+    : graph_(graph), flows_(flows), queue_(queue), model_(model) {}
+
+RingBackend::~RingBackend() = default;
+
+std::uint32_t RingBackend::add_communicator(CommunicatorSpec spec) {
+  assert(spec.members > 0 && !spec.groups.empty());
+  instances_.emplace_back().spec = std::move(spec);
+  return static_cast<std::uint32_t>(instances_.size() - 1);
+}
+
+std::expected<void, NoRoute> RingBackend::prepare(std::uint32_t instance) {
+  Instance& in = instances_[instance];
+  if (in.plan) return {};
+  auto plan = CommunicatorPlan::make(graph_, in.spec);
+  if (!plan) return std::unexpected(std::move(plan.error()));
+  in.plan = std::make_unique<CommunicatorPlan>(std::move(*plan));
+  return {};
+}
+
+const CommunicatorPlan* RingBackend::plan(std::uint32_t instance) const {
+  return instances_[instance].plan.get();
+}
+
+void RingBackend::fail(CollectiveFailure failure) {
+  if (!failure_) failure_ = std::move(failure);
+}
+
+void RingBackend::arrive(std::uint32_t instance, std::uint32_t member, const CollectiveSpec& spec) {
+  Instance& in = instances_[instance];
+  assert(member < in.spec.members && in.arrived < in.spec.members);
+  if (in.arrived == 0) {
+    in.record = CollectiveRecord{};
+    in.record.instance = instance;
+    in.record.spec = &spec;
+    in.record.first_arrival = queue_.now();
+    in.first_member = member;
+  } else if (!agree(*in.record.spec, spec)) {
+    const std::vector<int>& ranks = in.spec.groups.front();
+    fail(CollectiveMismatch{instance, in.spec.role, ranks[in.first_member], *in.record.spec,
+                            ranks[member], spec});
+    return;
+  }
+  if (++in.arrived == in.spec.members) begin(instance);
+}
+
+// Members are told by an event even when nothing takes time: they are in the middle of arriving.
+void RingBackend::begin(std::uint32_t instance) {
+  Instance& in = instances_[instance];
+  in.record.last_arrival = queue_.now();
+  in.running = nullptr;
+  if (in.record.spec->fixed_time) {
+    in.record.data_start = queue_.now();
+    queue_.schedule(queue_.now() + *in.record.spec->fixed_time, *this, end_event, instance);
+    return;
+  }
+  in.running = find_timing(instance, *in.record.spec);
+  if (in.running == nullptr) return;
+  const CollectiveTiming& timing = in.running->timing;
+  in.record.algorithm = timing.algorithm;
+  in.record.protocol = timing.protocol;
+  in.record.channels = timing.channels;
+  in.record.flow_bytes = timing.flow_bytes;
+  in.record.data_start = queue_.now() + timing.latency;
+  const bool moves = timing.traffic != nullptr && timing.flow_bytes > 0;
+  queue_.schedule(in.record.data_start, *this, moves ? data_event : end_event, instance);
+}
+
+const RingBackend::Prepared* RingBackend::find_timing(std::uint32_t instance,
+                                                      const CollectiveSpec& spec) {
+  Instance& in = instances_[instance];
+  const Key key{spec.kind, spec.bytes.count, spec.type};
+  if (const auto known = in.prepared.find(key); known != in.prepared.end()) return &known->second;
+  if (auto ready = prepare(instance); !ready) {
+    fail(std::move(ready.error()));
+    return nullptr;
+  }
+  auto timing = model_.timing(spec, *in.plan);
+  if (!timing) {
+    fail(std::move(timing.error()));
+    return nullptr;
+  }
+  Prepared prepared{*timing, 0};
+  if (timing->traffic != nullptr) prepared.links = flows_.add_link_set(timing->traffic->uses);
+  return &in.prepared.emplace(key, prepared).first->second;
+}
+
+void RingBackend::start_data(std::uint32_t instance) {
+  const Prepared& running = *instances_[instance].running;
+  flows_.start(running.links, running.timing.flow_bytes, running.timing.cap, *this, instance);
+}
+
+void RingBackend::on_event(const simcore::Event& event) {
+  const auto instance = static_cast<std::uint32_t>(event.payload);
+  if (event.kind == data_event) {
+    start_data(instance);
+  } else {
+    finish(instance);
+  }
+}
+
+void RingBackend::flow_finished(network::FlowId, std::uint64_t token) {
+  finish(static_cast<std::uint32_t>(token));
+}
+
+void RingBackend::finish(std::uint32_t instance) {
+  Instance& in = instances_[instance];
+  in.record.end = queue_.now();
+  collective_finished(in.record);
+  // A member may arrive with its next collective while the others are still being told.
+  in.arrived = 0;
+  const std::uint32_t members = in.spec.members;
+  for (std::uint32_t member = 0; member < members; ++member) {
+    listener_->member_finished(instance, member);
+  }
+}
+
+}  // namespace shardsim::nccl

@@ -1,0 +1,116 @@
+// Carries out the collectives of the CUDA runtime as flows on the network.
+//
+// Models: nothing moves before the last member's kernel has started; then the collective's latency
+// passes, then its data flow, and all members' kernels end together. A prescribed time counts from
+// the last arrival. Assumes that members issue equal collectives in equal order; the first that
+// does not is reported, and that communicator never goes on, as NCCL's would not.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+#include "models/cuda/collective_backend.hpp"
+#include "models/nccl/collective_model.hpp"
+#include "models/nccl/communicator.hpp"
+#include "models/network/flow_network.hpp"
+#include "simcore/event_queue.hpp"
+#include "simcore/probe.hpp"
+
+namespace shardsim::nccl {
+
+/// Two members of one communicator that met with different collectives.
+struct CollectiveMismatch {
+  std::uint32_t instance = 0;
+  std::string role;
+  int first_rank = 0;
+  cuda::CollectiveSpec first;
+  int other_rank = 0;
+  cuda::CollectiveSpec other;
+};
+
+using CollectiveFailure = std::variant<CollectiveMismatch, NoRoute>;
+
+/// One sentence that names ranks and collectives.
+std::string to_text(const CollectiveFailure& failure);
+
+/// A collective that has ended.
+struct CollectiveRecord {
+  std::uint32_t instance = 0;
+  const cuda::CollectiveSpec* spec = nullptr;
+  simcore::SimTime first_arrival;
+  simcore::SimTime last_arrival;
+  simcore::SimTime data_start;  ///< after the latency; the end if no data moved
+  simcore::SimTime end;
+  std::string_view algorithm;  ///< empty for a prescribed time and for one rank
+  std::string_view protocol;
+  int channels = 0;
+  double flow_bytes = 0;  ///< on the wire, per link of weight 1
+};
+
+class RingBackend final : public cuda::CollectiveBackend,
+                          private simcore::EventReceiver,
+                          private network::FlowListener {
+ public:
+  /// All must outlive the backend.
+  RingBackend(const network::Graph& graph, network::FlowNetwork& flows, simcore::EventQueue& queue,
+              const CollectiveModel& model);
+  ~RingBackend() override;
+
+  /// Returns the instance's number; the first is 0.
+  std::uint32_t add_communicator(CommunicatorSpec spec);
+  /// Works out the instance's rings now rather than at its first collective.
+  std::expected<void, NoRoute> prepare(std::uint32_t instance);
+  /// Null before the first collective without a prescribed time.
+  const CommunicatorPlan* plan(std::uint32_t instance) const;
+
+  void attach(cuda::CollectiveListener& listener) override { listener_ = &listener; }
+  void arrive(std::uint32_t instance, std::uint32_t member,
+              const cuda::CollectiveSpec& spec) override;
+
+  /// The first thing that went wrong; its communicator stands still from then on.
+  const std::optional<CollectiveFailure>& failure() const { return failure_; }
+
+  simcore::Probe<CollectiveRecord> collective_finished;
+
+ private:
+  struct Prepared {
+    CollectiveTiming timing;
+    network::LinkSetId links = 0;
+  };
+  using Key = std::tuple<cuda::CollectiveKind, std::int64_t, gpu::DataType>;
+  struct Instance {
+    CommunicatorSpec spec;
+    std::unique_ptr<CommunicatorPlan> plan;
+    std::map<Key, Prepared> prepared;
+    std::uint32_t arrived = 0;
+    std::uint32_t first_member = 0;
+    const Prepared* running = nullptr;  ///< null for a prescribed time
+    CollectiveRecord record;
+  };
+
+  void on_event(const simcore::Event& event) override;
+  void flow_finished(network::FlowId flow, std::uint64_t token) override;
+  void begin(std::uint32_t instance);
+  void start_data(std::uint32_t instance);
+  void finish(std::uint32_t instance);
+  const Prepared* find_timing(std::uint32_t instance, const cuda::CollectiveSpec& spec);
+  void fail(CollectiveFailure failure);
+
+  const network::Graph& graph_;
+  network::FlowNetwork& flows_;
+  simcore::EventQueue& queue_;
+  const CollectiveModel& model_;
+  cuda::CollectiveListener* listener_ = nullptr;
+  std::vector<Instance> instances_;
+  std::optional<CollectiveFailure> failure_;
+};
+
+}  // namespace shardsim::nccl

@@ -1,0 +1,94 @@
+#include "models/nccl/traffic.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+namespace shardsim::nccl {
+
+using network::DeviceKind;
+using network::LinkId;
+using network::LinkKind;
+using network::VertexId;
+using simcore::SimTime;
+
+namespace {
+
+SimTime mean(SimTime total, std::int64_t count) {
+  if (count == 0) return SimTime{};
+  return SimTime::picoseconds((total.picoseconds() + count / 2) / count);
+}
+
+}  // namespace
+
+TrafficBuilder::TrafficBuilder(const network::Graph& graph)
+    : graph_(graph), weights_(graph.links().size(), 0) {}
+
+const std::vector<LinkId>& TrafficBuilder::route(VertexId from, VertexId to) {
+  const std::uint64_t key = std::uint64_t{from} << 32 | to;
+  const auto [entry, is_new] = routes_.try_emplace(key);
+  if (is_new) entry->second = graph_.route(from, to);
+  return entry->second;
+}
+
+void TrafficBuilder::add_link(LinkId link, double share) {
+  if (weights_[link] <= 0) touched_.push_back(link);
+  weights_[link] += share;
+}
+
+void TrafficBuilder::note_kinds(LinkId id, bool between_nodes) {
+  const network::Link& link = graph_.links()[id];
+  if (!between_nodes) made_.inside_by_nvlink &= link.kind == LinkKind::nvlink;
+  made_.network_by_cpu |= between_nodes && graph_.vertices()[link.to].kind == DeviceKind::cpu;
+}
+
+void TrafficBuilder::count_inside_hop(SimTime latency) {
+  ++made_.inside.hops;
+  inside_total_ += latency;
+}
+
+bool TrafficBuilder::add_chain(std::span<const VertexId> devices, bool between_nodes,
+                               double share) {
+  SimTime latency;
+  for (std::size_t i = 0; i + 1 < devices.size(); ++i) {
+    if (devices[i] == devices[i + 1]) continue;
+    const std::vector<LinkId>& links = route(devices[i], devices[i + 1]);
+    if (links.empty()) return false;
+    for (const LinkId link : links) {
+      add_link(link, share);
+      note_kinds(link, between_nodes);
+      latency += graph_.links()[link].latency;
+    }
+  }
+  if (!between_nodes) {
+    count_inside_hop(latency);
+  } else {
+    ++made_.between.hops;
+    between_total_ += latency;
+  }
+  return true;
+}
+
+bool TrafficBuilder::add(const Hop& hop, double share) {
+  const VertexId from = graph_.gpu(hop.from_rank);
+  const VertexId to = graph_.gpu(hop.to_rank);
+  if (!hop.out_nic) return add_chain(std::array{from, to}, hop.between_nodes, share);
+  const VertexId via = hop.via_rank ? graph_.gpu(*hop.via_rank) : from;
+  return add_chain(std::array{from, via, *hop.out_nic, *hop.in_nic, to}, hop.between_nodes, share);
+}
+
+Traffic TrafficBuilder::finish() {
+  std::ranges::sort(touched_);
+  double rate = touched_.empty() ? 0 : std::numeric_limits<double>::infinity();
+  for (const LinkId link : touched_) {
+    made_.uses.push_back(network::LinkUse{link, weights_[link]});
+    rate = std::min(rate, graph_.links()[link].bandwidth.bytes_per_second / weights_[link]);
+  }
+  made_.rate = simcore::BitRate{rate};
+  made_.inside.mean = mean(inside_total_, made_.inside.hops);
+  made_.between.mean = mean(between_total_, made_.between.hops);
+  return std::move(made_);
+}
+
+}  // namespace shardsim::nccl

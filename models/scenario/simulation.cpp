@@ -1,0 +1,392 @@
+#include "models/scenario/simulation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "models/nccl/ring_backend.hpp"
+#include "models/nccl/ring_model.hpp"
+#include "models/network/flow_network.hpp"
+#include "models/scenario/kernel_times.hpp"
+#include "models/scenario/step_analysis.hpp"
+#include "models/scenario/timeline.hpp"
+
+namespace shardsim::scenario {
+
+using simcore::Bytes;
+using simcore::SimTime;
+
+namespace {
+
+nccl::RingHardware ring_hardware(const Experiment& experiment) {
+  nccl::RingHardware hardware;
+  hardware.compute_capability =
+      static_cast<int>(std::lround(experiment.gpu.compute_capability * 10));
+  const auto& cpus = experiment.topology.spec.node.cpus;
+  hardware.amd_cpu = cpus && cpus->vendor == network::CpuVendor::amd;
+  return hardware;
+}
+
+/// How a collective of one kind on one communicator was carried out, for the result.
+struct Choice {
+  std::string algorithm;
+  std::string protocol;
+  int channels = 0;
+  std::int64_t bytes = -1;
+};
+
+}  // namespace
+
+struct Simulation::State {
+  explicit State(const Experiment& given)
+      : experiment(given),
+        flows(given.graph, queue),
+        model(nccl::nccl_ring_tuning(ring_hardware(given))),
+        backend(given.graph, flows, queue, model) {
+    for (const nccl::CommunicatorSpec& one : given.layout.communicators) {
+      backend.add_communicator(one);
+    }
+    times = kernel_times(*given.program, given.gpu, collective_load());
+    set_up_ranks();
+    runtime = std::make_unique<cuda::Runtime>(given.runtime, ranks, backend, queue);
+    listen();
+    degrade_links();
+    runtime->start();
+  }
+
+  std::uint32_t first_measured() const {
+    return static_cast<std::uint32_t>(experiment.scenario.spec.steps.warmup);
+  }
+  std::uint32_t steps() const { return experiment.program->step_count; }
+
+  /// What the program's collectives take from kernels, each weighted by its bytes.
+  CollectiveLoad collective_load() {
+    CollectiveLoad load;
+    double bytes = 0;
+    double memory = 0;
+    for (const cuda::CollectiveSpec& spec : experiment.program->collectives) {
+      const std::uint32_t instance = experiment.layout.memberships[0][spec.communicator].instance;
+      if (spec.fixed_time) continue;
+      auto plan =
+          nccl::CommunicatorPlan::make(experiment.graph, experiment.layout.communicators[instance]);
+      if (!plan) continue;
+      const auto timing = model.timing(spec, *plan);
+      if (!timing || timing->traffic == nullptr) continue;
+      const double weight = static_cast<double>(spec.bytes.count);
+      load.channels = std::max(load.channels, timing->channels);
+      memory += weight * memory_touches(spec.kind) * timing->traffic->rate.bytes_per_second;
+      bytes += weight;
+    }
+    if (bytes > 0) load.memory_use.bytes_per_second = memory / bytes;
+    return load;
+  }
+
+  void set_up_ranks() {
+    const RankLayout& layout = experiment.layout;
+    for (std::size_t slot = 0; slot < layout.ranks.size(); ++slot) {
+      cuda::RankSetup setup;
+      setup.rank = layout.ranks[slot];
+      setup.program = experiment.program.get();
+      setup.kernel_times = &times;
+      if (!experiment.slowdowns.empty()) setup.compute_slowdown = experiment.slowdowns[slot];
+      setup.communicators = layout.memberships[slot];
+      ranks.push_back(setup);
+    }
+    step_begin.assign(ranks.size(), SimTime{});
+    step_times.assign(ranks.size(), {});
+    persistent.assign(ranks.size(), Bytes{});
+  }
+
+  void listen() {
+    const std::uint32_t last = steps() - 1;
+    logger = std::make_unique<StepLogger>(*runtime, ranks, std::vector<bool>(ranks.size(), true),
+                                          last);
+    runtime->step_boundary.listen([this](const cuda::StepRecord& record) {
+      if (record.begins) {
+        step_begin[record.slot] = record.time;
+        persistent[record.slot] = runtime->memory(record.slot).allocated;
+        if (record.slot == 0 && record.step == first_measured()) {
+          flows.reset_statistics();
+          statistics_begin = queue.now();
+        }
+        return;
+      }
+      if (record.slot == 0) finished_steps = record.step + 1;
+      if (record.step >= first_measured()) {
+        step_times[record.slot].push_back(record.time - step_begin[record.slot]);
+      }
+    });
+    transfers.resize(experiment.layout.communicators.size());
+    backend.collective_finished.listen([this](const nccl::CollectiveRecord& record) {
+      transfers[record.instance].push_back(record.last_arrival);
+      Choice& choice = choices[{record.instance, record.spec->kind}];
+      if (record.spec->bytes.count <= choice.bytes) return;
+      choice = Choice{std::string(record.algorithm), std::string(record.protocol), record.channels,
+                      record.spec->bytes.count};
+    });
+  }
+
+  void degrade_links() {
+    for (const PerturbationSpec& one : experiment.scenario.spec.perturb) {
+      if (!one.link) continue;
+      const auto links = experiment.graph.links_named(*one.link);
+      if (!links) continue;
+      for (const network::LinkId link : *links) {
+        const double usual = experiment.graph.links()[link].bandwidth.bytes_per_second;
+        flows.set_bandwidth(link, simcore::BitRate{usual * one.bandwidth->value});
+      }
+    }
+  }
+
+  std::optional<RunFailure> failure() const;
+  RunFailure out_of_memory(const cuda::OutOfMemory& what) const;
+  RunOutput make_output();
+  void add_transfer_starts(StepLog& log) const;
+  void fill_collectives(Result& result, const StepLog& log, const StepAnalysis& analysis) const;
+  void fill_links(Result& result) const;
+  void fill_memory(Result& result, std::uint32_t slot) const;
+  void fill_throughput(Result& result) const;
+  SimTime mean_step(std::uint32_t slot) const;
+
+  const Experiment& experiment;
+  simcore::EventQueue queue;
+  network::FlowNetwork flows;
+  nccl::RingModel model;
+  nccl::RingBackend backend;
+  cuda::KernelTimes times;
+  std::vector<cuda::RankSetup> ranks;
+  std::unique_ptr<cuda::Runtime> runtime;
+  std::unique_ptr<StepLogger> logger;
+
+  std::uint32_t finished_steps = 0;
+  SimTime statistics_begin;
+  std::vector<SimTime> step_begin;               ///< by slot
+  std::vector<std::vector<SimTime>> step_times;  ///< measured, by slot
+  std::vector<Bytes> persistent;                 ///< allocated before the step, by slot
+  std::vector<std::vector<SimTime>> transfers;   ///< by instance, in order
+  std::map<std::pair<std::uint32_t, cuda::CollectiveKind>, Choice> choices;
+};
+
+Simulation::Simulation(const Experiment& experiment)
+    : state_(std::make_unique<State>(experiment)) {}
+
+Simulation::~Simulation() = default;
+
+bool Simulation::advance(std::uint64_t events) {
+  for (std::uint64_t i = 0; i < events; ++i) {
+    if (state_->runtime->out_of_memory() || !state_->queue.step()) return false;
+  }
+  return true;
+}
+
+double Simulation::progress() const {
+  return static_cast<double>(state_->finished_steps) / std::max(1U, state_->steps());
+}
+
+std::expected<RunOutput, RunFailure> Simulation::finish() {
+  if (auto failure = state_->failure()) return std::unexpected(std::move(*failure));
+  return state_->make_output();
+}
+
+RunFailure Simulation::State::out_of_memory(const cuda::OutOfMemory& what) const {
+  const cuda::Program& program = *experiment.program;
+  const cuda::AllocationSpec& wanted = program.allocations[program.ops[what.op].name];
+  std::uint32_t step = 0;
+  for (std::uint32_t op = 0; op < what.op; ++op) {
+    if (program.ops[op].code == cuda::OpCode::step_end) ++step;
+  }
+  RunFailure failure;
+  failure.message = fmt::format("out of memory: rank {} asked for {} for {} ({}) in step {}",
+                                ranks[what.slot].rank, simcore::to_text(what.shortage.requested),
+                                program.names[wanted.name], memory_kind_name(wanted.kind), step);
+  failure.details.push_back(cuda::to_text(what.shortage));
+  failure.details.push_back(fmt::format(
+      "the GPU has {}, of which {} belong to the CUDA context and NCCL",
+      simcore::to_text(experiment.gpu.memory.capacity),
+      simcore::to_text(experiment.outside_allocator)));
+  for (int kind = 0; kind < cuda::memory_kind_count; ++kind) {
+    const Bytes bytes = what.statistics.allocated_by_kind[static_cast<std::size_t>(kind)];
+    if (bytes.count == 0) continue;
+    failure.details.push_back(fmt::format("live: {:>11}  {}", simcore::to_text(bytes),
+                                          memory_kind_name(static_cast<cuda::MemoryKind>(kind))));
+  }
+  return failure;
+}
+
+std::optional<RunFailure> Simulation::State::failure() const {
+  if (runtime->out_of_memory()) return out_of_memory(*runtime->out_of_memory());
+  if (backend.failure()) return RunFailure{nccl::to_text(*backend.failure()), {}};
+  if (runtime->finished()) return std::nullopt;
+  auto lines = runtime->deadlock_report();
+  constexpr std::size_t most = 16;
+  if (lines.size() > most) {
+    const std::size_t more = lines.size() - most;
+    lines.resize(most);
+    lines.push_back(fmt::format("and {} more ranks", more));
+  }
+  return RunFailure{"deadlock: nothing can go on", std::move(lines)};
+}
+
+SimTime Simulation::State::mean_step(std::uint32_t slot) const {
+  SimTime sum;
+  for (const SimTime time : step_times[slot]) sum += time;
+  return SimTime::picoseconds(sum.picoseconds() /
+                              static_cast<std::int64_t>(step_times[slot].size()));
+}
+
+/// Cuts the step's part out of all collectives of each communicator.
+void Simulation::State::add_transfer_starts(StepLog& log) const {
+  const cuda::Program& program = *log.program;
+  std::vector<std::size_t> before(program.communicators.size(), 0);
+  std::vector<std::size_t> within(program.communicators.size(), 0);
+  for (std::uint32_t op = 0; op <= log.last_op; ++op) {
+    if (program.ops[op].code != cuda::OpCode::collective) continue;
+    auto& counts = op < log.first_op ? before : within;
+    ++counts[program.collectives[program.ops[op].index].communicator];
+  }
+  log.transfer_starts.resize(program.communicators.size());
+  for (std::size_t id = 0; id < program.communicators.size(); ++id) {
+    const auto& all = transfers[experiment.layout.memberships[log.slot][id].instance];
+    const auto from = std::min(all.size(), before[id]);
+    const auto to = std::min(all.size(), before[id] + within[id]);
+    log.transfer_starts[id].assign(all.begin() + static_cast<std::ptrdiff_t>(from),
+                                   all.begin() + static_cast<std::ptrdiff_t>(to));
+  }
+}
+
+void Simulation::State::fill_collectives(Result& result, const StepLog& log,
+                                         const StepAnalysis& analysis) const {
+  for (const auto& [key, totals] : analysis.collectives) {
+    const auto& [id, kind] = key;
+    const std::uint32_t instance = experiment.layout.memberships[log.slot][id].instance;
+    CollectiveResult one;
+    one.kind = collective_name(kind);
+    one.group = experiment.program->communicators[id];
+    one.group_size =
+        static_cast<int>(experiment.layout.communicators[instance].groups.front().size());
+    one.count = totals.count;
+    one.bytes = totals.bytes;
+    one.time = totals.time;
+    one.exposed = totals.exposed;
+    if (const auto found = choices.find({instance, kind}); found != choices.end()) {
+      one.algorithm = found->second.algorithm;
+      one.protocol = found->second.protocol;
+      one.channels = found->second.channels;
+    }
+    if (totals.time > SimTime{}) {
+      one.algbw_gbytes_per_s =
+          static_cast<double>(totals.bytes.count) / totals.time.seconds() * 1e-9;
+      one.busbw_gbytes_per_s = one.algbw_gbytes_per_s * bus_factor(kind, one.group_size);
+    }
+    result.collectives.push_back(std::move(one));
+  }
+}
+
+void Simulation::State::fill_links(Result& result) const {
+  struct Busy {
+    network::LinkId link;
+    network::LinkStatistics statistics;
+  };
+  std::vector<Busy> all;
+  for (network::LinkId link = 0; link < experiment.graph.links().size(); ++link) {
+    const network::LinkStatistics statistics = flows.statistics(link);
+    if (statistics.bytes > 0) all.push_back(Busy{link, statistics});
+  }
+  const auto busier = [](const Busy& a, const Busy& b) {
+    if (a.statistics.busy != b.statistics.busy) return a.statistics.busy > b.statistics.busy;
+    if (a.statistics.peak_share != b.statistics.peak_share) {
+      return a.statistics.peak_share > b.statistics.peak_share;
+    }
+    if (a.statistics.bytes != b.statistics.bytes) return a.statistics.bytes > b.statistics.bytes;
+    return a.link < b.link;
+  };
+  const std::size_t shown = std::min<std::size_t>(20, all.size());
+  std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(shown), all.end(),
+                    busier);
+  const double window = std::max(1e-12, (queue.now() - statistics_begin).seconds());
+  for (std::size_t i = 0; i < shown; ++i) {
+    result.links.push_back(LinkResult{experiment.graph.link_name(all[i].link),
+                                      Bytes{std::llround(all[i].statistics.bytes)},
+                                      all[i].statistics.busy.seconds() / window,
+                                      all[i].statistics.peak_share});
+  }
+}
+
+void Simulation::State::fill_memory(Result& result, std::uint32_t slot) const {
+  const cuda::AllocatorStatistics& memory = runtime->memory(slot);
+  result.memory.persistent = persistent[slot];
+  result.memory.peak_allocated = memory.peak_allocated;
+  result.memory.peak_reserved = memory.peak_reserved;
+  result.memory.capacity = experiment.gpu.memory.capacity;
+  result.memory.outside = experiment.outside_allocator;
+  result.memory.fits = true;
+  for (std::size_t kind = 0; kind < cuda::memory_kind_count; ++kind) {
+    result.memory.by_kind[kind] = memory.peak_allocated_by_kind[kind];
+  }
+  if (memory.num_alloc_retries > 0) {
+    result.warnings.push_back(
+        fmt::format("memory is tight: the allocator had to free cached memory {} time{}",
+                    memory.num_alloc_retries, memory.num_alloc_retries == 1 ? "" : "s"));
+  }
+}
+
+void Simulation::State::fill_throughput(Result& result) const {
+  if (!experiment.figures) return;
+  const ModelFigures& figures = *experiment.figures;
+  const double seconds = result.step.time.seconds();
+  const double gpus = result.gpus;
+  Throughput& out = result.throughput;
+  out.tokens_per_s = figures.tokens_per_step / seconds;
+  out.tokens_per_s_per_gpu = out.tokens_per_s / gpus;
+  const double model_rate = figures.model_flops_per_step / gpus / seconds;
+  out.model_tflops_per_gpu = model_rate * 1e-12;
+  out.mfu = model_rate / figures.peak_flops;
+  out.hfu = figures.hardware_flops_per_step / seconds / figures.peak_flops;
+}
+
+RunOutput Simulation::State::make_output() {
+  RunOutput output;
+  output.logs = logger->take();
+  for (StepLog& log : output.logs) add_transfer_starts(log);
+  std::uint32_t slowest = 0;
+  for (std::uint32_t slot = 1; slot < ranks.size(); ++slot) {
+    if (mean_step(slot) > mean_step(slowest)) slowest = slot;
+  }
+  const StepLog& log = output.logs[slowest];
+  const StepAnalysis analysis = analyse(log);
+
+  Result& result = output.result;
+  const ScenarioSpec& spec = experiment.scenario.spec;
+  result.scenario_name = spec.name;
+  result.scenario_file = experiment.scenario.file.string();
+  result.overrides = experiment.scenario.overrides;
+  result.gpus = experiment.graph.gpu_count();
+  result.nodes = experiment.graph.node_count();
+  result.gpu = experiment.gpu.name;
+  result.step = analysis.step;
+  result.step.time = mean_step(slowest);
+  result.critical_path = analysis.critical_path;
+  result.warnings = experiment.warnings;
+  fill_throughput(result);
+  fill_memory(result, slowest);
+  fill_collectives(result, log, analysis);
+  fill_links(result);
+  const auto busy = stream_occupancy(log, 72);
+  for (std::size_t stream = 0; stream < busy.size(); ++stream) {
+    const bool used = std::any_of(busy[stream].begin(), busy[stream].end(),
+                                  [](double share) { return share > 0; });
+    if (used) {
+      result.streams.push_back({experiment.program->streams[stream].name, busy[stream]});
+    }
+  }
+  result.simulator.events = queue.handled();
+  result.simulator.simulated_ranks = static_cast<int>(ranks.size());
+  result.simulator.rank_classes = experiment.layout.classes;
+  result.simulator.fidelity = "flow";
+  return output;
+}
+
+}  // namespace shardsim::scenario

@@ -1,0 +1,48 @@
+// Runs an experiment and makes its result.
+//
+// The caller owns the clock: it advances the run in slices of events, so that it can draw a
+// progress line or stop, and fills in what only it can measure (Result::simulator.wall_s).
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/scenario/experiment.hpp"
+#include "models/scenario/result.hpp"
+#include "models/scenario/step_log.hpp"
+
+namespace shardsim::scenario {
+
+/// Why a run is impossible: out of memory, or everybody waits for somebody.
+struct RunFailure {
+  std::string message;
+  std::vector<std::string> details;  ///< one line each
+};
+
+struct RunOutput {
+  Result result;
+  std::vector<StepLog> logs;  ///< of the last measured step, one a simulated rank, by slot
+};
+
+class Simulation {
+ public:
+  /// `experiment` must outlive the simulation.
+  explicit Simulation(const Experiment& experiment);
+  ~Simulation();
+
+  /// Handles up to `events` events; false when there are none left.
+  bool advance(std::uint64_t events);
+  /// Share of the steps that rank 0 has finished, 0..1.
+  double progress() const;
+  /// The result, or why there is none. Call once, after advance() has returned false.
+  std::expected<RunOutput, RunFailure> finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace shardsim::scenario
