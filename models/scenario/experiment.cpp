@@ -102,7 +102,7 @@ class Builder {
                                                    ? *made_.scenario.root.find("workload")
                                                    : made_.scenario.root,
                                diagnostics_);
-    if (!made_.gpu.supports(training::compute_type(wanted.precision))) {
+    if (!gpu_supports(wanted.precision)) {
       diagnostics_.error(where("workload.precision"),
                          fmt::format("{} has no units for this type", made_.gpu.name));
     }
@@ -121,6 +121,13 @@ class Builder {
     record_program(workload);
     count_figures(shape);
     return true;
+  }
+
+  bool gpu_supports(training::Precision precision) const {
+    if (precision == training::Precision::fp8 && !made_.gpu.supports(gpu::DataType::fp8)) {
+      return false;
+    }
+    return made_.gpu.supports(training::compute_type(precision));
   }
 
   void record_program(training::Workload& workload) {

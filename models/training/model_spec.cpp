@@ -50,7 +50,7 @@ std::optional<std::filesystem::path> find_model(const ModelReference& reference,
                                                 Diagnostics& diagnostics) {
   std::error_code error;
   if (names_a_path(reference.name)) {
-    const std::filesystem::path path = search.relative / reference.name;
+    std::filesystem::path path = search.relative / reference.name;
     if (std::filesystem::is_regular_file(path, error)) return path;
     diagnostics.error(reference.where,
                       fmt::format("there is no model file '{}'", path.generic_string()));

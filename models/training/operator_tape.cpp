@@ -175,8 +175,10 @@ void OperatorTape::run_backward(ProgramRecorder& recorder, const Operator& op,
     return;
   }
   std::vector<TensorId> input_gradients;
+  input_gradients.reserve(op.inputs.size());
   for (const ValueId value : op.inputs) input_gradients.push_back(allocate(recorder, value));
   std::vector<TensorId> parameter_gradients;
+  parameter_gradients.reserve(op.parameters.size());
   for (const std::size_t parameter : op.parameters) {
     parameter_gradients.push_back(recorder.allocate(gradient_bytes_[parameter],
                                                     ProgramRecorder::compute_stream,

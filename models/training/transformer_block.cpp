@@ -1,7 +1,5 @@
 #include "models/training/transformer_block.hpp"
 
-#include <utility>
-
 namespace shardsim::training {
 
 namespace {
@@ -43,9 +41,8 @@ OperatorGraph block_graph(const TransformerShape& shape, const KernelContext& co
                           const std::vector<ParameterShape>& parameters, AttentionKind attention) {
   const ModuleNames& names = module_names(shape.family);
   LayerBuilder layers(shape, context, parameters);
-  const auto dropped = [&](std::string name, ValueId value) {
-    return shape.dropout ? layers.dropout(std::move(name), value, context.tokens() * shape.hidden)
-                         : value;
+  const auto dropped = [&](const std::string& name, ValueId value) {
+    return shape.dropout ? layers.dropout(name, value, context.tokens() * shape.hidden) : value;
   };
 
   const ValueId x = layers.input("residual", shape.hidden);

@@ -145,7 +145,7 @@ ValueId LayerBuilder::add(std::string name, ValueId residual, ValueId branch, bo
   return output;
 }
 
-ValueId LayerBuilder::dropout(std::string name, ValueId input, std::int64_t elements) {
+ValueId LayerBuilder::dropout(const std::string& name, ValueId input, std::int64_t elements) {
   if (context_.compiled) return input;
   const Bytes data{elements * context_.element_bytes()};
   const Bytes mask_bytes{elements};
@@ -161,7 +161,7 @@ ValueId LayerBuilder::dropout(std::string name, ValueId input, std::int64_t elem
   return output;
 }
 
-ValueId LayerBuilder::gelu(std::string name, ValueId input, std::int64_t width) {
+ValueId LayerBuilder::gelu(const std::string& name, ValueId input, std::int64_t width) {
   const ValueId output = activation(name, width);
   Operator& op = append(name, {input}, {output});
   op.saved = {input};
@@ -177,7 +177,8 @@ ValueId LayerBuilder::gelu(std::string name, ValueId input, std::int64_t width) 
 /// Fused: gate and up in, product out (3); backward reads both and the gradient, writes two
 /// gradients (5). Eager splits it into silu (2 forward, 3 backward) and product (3, 6) and takes
 /// longer by the measured factors, shared out in these proportions.
-ValueId LayerBuilder::swiglu(std::string name, ValueId gate, ValueId up, std::int64_t width) {
+ValueId LayerBuilder::swiglu(const std::string& name, ValueId gate, ValueId up,
+                             std::int64_t width) {
   const Bytes row = context_.activation(width);
   const auto kernel = [&](Pass pass, std::string kernel_name, double rows, int launches) {
     return streaming(context_, pass, std::move(kernel_name), KernelCategory::elementwise,

@@ -37,10 +37,10 @@ class LayerBuilder {
   /// Residual addition; `fused` means that the next kernel does it when compiled.
   ValueId add(std::string name, ValueId residual, ValueId branch, bool fused);
   /// Dropout with a mask of one byte an element; compiled code draws it anew instead.
-  ValueId dropout(std::string name, ValueId input, std::int64_t elements);
+  ValueId dropout(const std::string& name, ValueId input, std::int64_t elements);
 
-  ValueId gelu(std::string name, ValueId input, std::int64_t width);
-  ValueId swiglu(std::string name, ValueId gate, ValueId up, std::int64_t width);
+  ValueId gelu(const std::string& name, ValueId input, std::int64_t width);
+  ValueId swiglu(const std::string& name, ValueId gate, ValueId up, std::int64_t width);
 
   struct Projections {
     ValueId q, k, v;  ///< all the same value if one layer makes them

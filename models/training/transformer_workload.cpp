@@ -30,6 +30,7 @@ KernelContext make_context(const WorkloadSpec& spec, const CpuSpec& cpu) {
 std::vector<Bytes> gradient_bytes(const std::vector<ParameterShape>& parameters,
                                   std::int64_t element_bytes) {
   std::vector<Bytes> sizes;
+  sizes.reserve(parameters.size());
   for (const ParameterShape& parameter : parameters) {
     sizes.push_back(Bytes{parameter.elements() * element_bytes});
   }
@@ -42,8 +43,8 @@ std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b;
 
 Bytes cublas_workspace_bytes(int compute_capability_major) {
   constexpr std::int64_t kib = 1024;
-  if (compute_capability_major >= 9) return Bytes{32 * kib * kib};
-  return Bytes{2 * 4096 * kib + 8 * 16 * kib};
+  if (compute_capability_major >= 9) return Bytes{kib * kib * 32};
+  return Bytes{kib * (2 * 4096 + 8 * 16)};
 }
 
 double loss_bytes_per_logit(const WorkloadSpec& spec) {

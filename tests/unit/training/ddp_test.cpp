@@ -86,9 +86,10 @@ TEST_CASE("buckets are launched inside the backward of the block that fills them
   SizedWorkload workload(blocks, 64, 4096, gpu::DataType::fp32);
   const auto steps = run_alone(record_program(ddp(), workload, {8, 1, 8}, 1, 2));
   CHECK(steps[1].operation("ARbucket0").cpu_issue_us == 0);
-  CHECK(steps[1].operation("ARbucket0").start_us == steps[1].operation("B3").end_us);
-  CHECK(steps[1].operation("ARbucket4").start_us == steps[1].operation("embB").end_us);
-  CHECK(steps[0].operation("ARall").start_us == steps[0].operation("embB").end_us);
+  CHECK(steps[1].operation("ARbucket0").start_us == steps[1].operation("to_bucket3").end_us);
+  CHECK(steps[1].operation("ARbucket0").start_us < steps[1].operation("to_bucket3", 1).end_us);
+  CHECK(steps[1].operation("ARbucket4").start_us == steps[1].operation("to_bucketR").end_us);
+  CHECK(steps[0].operation("ARall").start_us == steps[0].operation("to_bucketR").end_us);
 }
 
 TEST_CASE("DDP memory: everything whole, buckets beside the gradients unless they are views") {

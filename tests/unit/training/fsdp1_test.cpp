@@ -164,6 +164,18 @@ TEST_CASE("storage that another stream still uses is marked before it is dropped
   CHECK(record(spec, groups_for(spec)).back().also_used_by.empty());
 }
 
+TEST_CASE("an all-gather waits for the cast of the shard that it sends") {
+  SizedWorkload workload(blocks, 64, 256);
+  const RunStep step = run_alone(record_program(fsdp1(), workload, {8, 8, 1}, 1, 2)).back();
+  for (const int occurrence : {0, 1}) {
+    for (int block = 0; block < blocks; ++block) {
+      const std::string name = std::to_string(block);
+      CHECK(step.operation("AG" + name, occurrence).start_us >=
+            step.operation("cast" + name, occurrence).end_us);
+    }
+  }
+}
+
 // ---- the limiter, with prescribed times --------------------------------------------------------
 
 constexpr const char* slow_compute =

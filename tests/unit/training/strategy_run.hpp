@@ -80,7 +80,7 @@ struct RunStep {
 };
 
 /// Runs `program` alone: its collectives wait for nobody. Kernels without a prescribed time take
-/// none. Checks that the run comes to its end.
+/// 1 us. Checks that the run comes to its end.
 std::vector<RunStep> run_alone(const cuda::Program& program);
 
 inline std::int64_t to_us(simcore::SimTime time) { return time.picoseconds() / 1'000'000; }
@@ -90,7 +90,7 @@ inline std::vector<RunStep> run_alone(const cuda::Program& program) {
   cuda::KernelTimes times;
   for (const cuda::KernelSpec& kernel : program.kernels) {
     const auto* fixed = std::get_if<gpu::FixedWork>(&kernel.work);
-    times.alone.push_back(fixed ? fixed->time : simcore::SimTime{});
+    times.alone.push_back(fixed ? fixed->time : simcore::SimTime::microseconds(1));
   }
   cuda::RankSetup rank;
   rank.program = &program;

@@ -1,0 +1,120 @@
+// Bad input ends with status 2 and a message that helps.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/golden/program.hpp"
+
+namespace shardsim {
+namespace {
+
+struct Case {
+  std::string what;
+  std::string text;      ///< of the scenario file
+  std::string expected;  ///< part of the message
+  std::string options = {};
+};
+
+const std::string cluster = "cluster: {topology: dgx-h100, nodes: 1}\n";
+const std::string workload = "workload: {model: llama-2-7b, sequence_length: 4096}\n";
+const std::string good = "name: x\n" + cluster + workload;
+
+const std::vector<Case> cases = {
+    {"an unknown key", good + "trainning: {}\n", "scenario.yaml:4:1: error: "},
+    {"its nearest spelling", good + "trainning: {}\n", "did you mean 'training'?"},
+    {"a repeated key", good + "name: y\n", ":4:1: error: "},
+    {"a missing key", "name: x\n" + cluster, "workload"},
+    {"an unknown topology", "name: x\ncluster: {topology: dgx-h10}\n" + workload,
+     "did you mean 'dgx-h100'?"},
+    {"an unknown model", "name: x\n" + cluster + "workload: {model: lama-2-7b, sequence_length: 8}\n",
+     "did you mean 'llama-2-7b'?"},
+    {"an unknown strategy", good + "training: {strategy: fdsp2}\n", "did you mean 'fsdp2'?"},
+    {"a text for a number", "name: x\ncluster: {topology: dgx-h100, nodes: four}\n" + workload,
+     ":2:38: error: "},
+    {"a number that looks octal", "name: x\ncluster: {topology: dgx-h100, nodes: 010}\n" + workload,
+     ":2:38: error: "},
+    {"an integer with an exponent",
+     "name: x\ncluster: {topology: dgx-h100, nodes: 1e3}\n" + workload, "1000"},
+    {"a negative number", "name: x\ncluster: {topology: dgx-h100, nodes: -4}\n" + workload,
+     ":2:38: error: "},
+    {"too many nodes for any machine",
+     "name: x\ncluster: {topology: dgx-h100, nodes: 99999999999}\n" + workload, ":2:38: error: "},
+    {"more GPUs than a node has",
+     "name: x\ncluster: {topology: dgx-h100, gpus_per_node: 16}\n" + workload, "16"},
+    {"a bare number where a unit belongs", good + "cpu: {hook: 200}\n", "unit"},
+    {"an unknown unit", good + "cpu: {hook: 200 uss}\n", "us"},
+    {"a number that is none", good + "cpu: {hook: .nan}\n", ":4:13: error: "},
+    {"a yes for true", good + "training: {limit_all_gathers: yes}\n", "true"},
+    {"a merge key", good + "training: {<<: {strategy: fsdp2}}\n", ":4:12: error: "},
+    {"an alias", "name: &a x\ndescription: *a\n" + cluster + workload, "error: "},
+    {"a tag", "name: !!python/object x\n" + cluster + workload, ":1:7: error: "},
+    {"two documents", good + "---\n" + good, "error: "},
+    {"an empty file", "", "error: "},
+    {"binary", std::string("\x7f" "ELF\x02\x01\x00\x00", 8), "error: "},
+    {"text that is not UTF-8", "name: \xff\xfe\n" + cluster + workload, "error: "},
+    {"a hundred thousand brackets", std::string(100'000, '['), "error: "},
+    {"an unclosed bracket", "name: x\ncluster: {topology: dgx-h100\n", "error: "},
+    {"a list for a map", "name: x\ncluster: [dgx-h100]\n" + workload, ":2:10: error: "},
+    {"heads that the model's key heads do not divide",
+     "name: x\n" + cluster +
+         "workload: {sequence_length: 8, model: {family: llama, layers: 2, hidden: 64, heads: 8, "
+         "kv_heads: 3, vocabulary: 100}}\n",
+     "kv_heads"},
+    {"a shard group that does not divide the ranks",
+     good + "training: {sharding: hybrid_shard, shard_group: 3}\n", "3"},
+    {"a perturbed rank that is not there",
+     good + "perturb: [{rank: 8, compute_slowdown: 2.0}]\n", "there is no rank 8"},
+    {"a perturbed link that is not there",
+     good + "perturb: [{link: \"node[0].nick[0]\", bandwidth: 50 %}]\n", "error: "},
+    {"a type without units on the GPU",
+     "name: x\ncluster: {topology: dgx-a100}\nworkload: {model: llama-2-7b, sequence_length: 64, "
+     "precision: fp8}\n",
+     ":3:"},
+    {"columns count characters", "name: x\ndescription: \"पाठ\"\nकुंजी: 1\n" + cluster + workload,
+     ":3:1: error: "},
+    {"an unknown key on the command line", good, "did you mean 'nodes'?",
+     "--set cluster.node=4"},
+    {"a malformed override", good, "--set", "--set cluster.nodes"},
+    {"an unknown fidelity", good, "fidelity", "--fidelity packet"},
+    {"an unknown option", good, "", "--jsn x"},
+    {"a rank that cannot be traced", good, "--trace-ranks", "--trace /dev/null --trace-ranks 0,x"},
+    {"a folder that cannot be written", good, "/nonexistent/", "--json /nonexistent/result.json"},
+    {"a data folder that is not there", good, "/nonexistent", "--data /nonexistent"},
+};
+
+TEST_CASE("bad input ends with status 2 and a message with place, expectation and spelling") {
+  for (const Case& one : cases) {
+    CAPTURE(one.what);
+    const ScratchFolder scratch;
+    const std::string file = scratch.write("scenario.yaml", one.text);
+    const ProgramRun run = run_program("run " + file + " --quiet " + one.options);
+    CHECK(run.status == 2);
+    CHECK_MESSAGE(run.messages.find(one.expected) != std::string::npos, run.messages);
+    CHECK(!run.messages.empty());
+    CHECK(run.output.empty());
+  }
+}
+
+TEST_CASE("a scenario that is not there, or is a folder, is an error") {
+  CHECK(run_program("run /nonexistent.yaml").status == 2);
+  CHECK(run_program("run /").status == 2);
+  CHECK(run_program("run").status == 2);
+  CHECK(run_program("").status == 2);
+  CHECK(run_program("rum x").status == 2);
+}
+
+TEST_CASE("all problems of a file are reported in one go") {
+  const ScratchFolder scratch;
+  const std::string file = scratch.write(
+      "scenario.yaml", "name: x\ncluster: {topology: dgx-h100, nodes: four, gpus: 8}\n" + workload +
+                           "training: {strategy: none}\n");
+  const ProgramRun run = run_program("run " + file);
+  CHECK(run.status == 2);
+  for (const char* place : {":2:38:", ":2:44:", ":4:22:"}) {
+    CHECK_MESSAGE(run.messages.find(place) != std::string::npos, run.messages);
+  }
+}
+
+}  // namespace
+}  // namespace shardsim

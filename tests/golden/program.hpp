@@ -1,0 +1,66 @@
+// Runs the built program as a user does: arguments in; exit status, output and messages out.
+#pragma once
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace shardsim {
+
+/// A folder of its own that is gone with the object.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "shardsim-XXXXXX").string();
+    path_ = mkdtemp(pattern.data());
+  }
+  ~ScratchFolder() { std::filesystem::remove_all(path_); }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+  /// Writes a file and returns its path.
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(path_ / name, std::ios::binary) << text;
+    return file(name);
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline std::string read_text(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+struct ProgramRun {
+  int status = -1;  ///< exit status; -1 if it did not exit by itself
+  std::string output;
+  std::string messages;
+};
+
+/// `arguments` as on a shell's command line.
+inline ProgramRun run_program(const std::string& arguments) {
+  const ScratchFolder scratch;
+  const std::string command = std::string(SHARDSIM_PROGRAM) + " " + arguments + " >" +
+                              scratch.file("out") + " 2>" + scratch.file("err");
+  const int status = std::system(command.c_str());
+  ProgramRun run;
+  if (WIFEXITED(status)) run.status = WEXITSTATUS(status);
+  run.output = read_text(scratch.file("out"));
+  run.messages = read_text(scratch.file("err"));
+  return run;
+}
+
+inline std::string shipped_scenario(const std::string& name) {
+  return std::string(SHARDSIM_SOURCE_DIR) + "/scenarios/" + name + ".yaml";
+}
+
+}  // namespace shardsim

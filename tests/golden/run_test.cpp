@@ -1,0 +1,135 @@
+// `shardsim run` as scripts rely on it: exit statuses, documents, and the same bytes every time.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/golden/program.hpp"
+
+namespace shardsim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const std::string first = shipped_scenario("fsdp2-llama-2-7b-4xdgx-h100");
+
+/// The result without what depends on the machine.
+std::string result_of(const std::string& arguments) {
+  const ProgramRun run = run_program("run " + arguments + " --quiet --json -");
+  REQUIRE_MESSAGE(run.status == 0, run.messages);
+  Json result = Json::parse(run.output);
+  result.erase("simulator");
+  return result.dump();
+}
+
+TEST_CASE("the same run gives the same result, to the byte") {
+  CHECK(result_of(first) == result_of(first));
+}
+
+TEST_CASE("one rank standing for all gives the result of all ranks") {
+  for (const char* name : {"fsdp2-llama-2-7b-4xdgx-h100", "hsdp-llama-2-7b-4xdgx-h100",
+                           "fsdp1-llama-2-13b-2xdgx-a100", "ddp-gpt2-xl-1xdgx-a100"}) {
+    CAPTURE(name);
+    const std::string file = shipped_scenario(name);
+    CHECK(result_of(file) == result_of(file + " --exact-ranks"));
+  }
+}
+
+TEST_CASE("the result has the schema's keys, in its order") {
+  const ProgramRun run = run_program("run " + first + " --json -");
+  REQUIRE(run.status == 0);
+  const Json result = Json::parse(run.output);
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : result.items()) keys.push_back(key);
+  CHECK(keys == std::vector<std::string>{"schema", "scenario", "cluster", "step", "throughput",
+                                         "memory", "collectives", "links", "critical_path",
+                                         "warnings", "simulator"});
+  CHECK(result["schema"] == "shardsim.result/1");
+  CHECK(result["cluster"]["gpus"] == 32);
+  CHECK(result["links"].size() == 20);
+  const auto& memory = result["memory"];
+  std::int64_t parts = 0;
+  for (const auto& [key, bytes] : memory["breakdown"].items()) parts += bytes.get<std::int64_t>();
+  CHECK(parts == memory["peak_allocated_bytes"].get<std::int64_t>());
+  double share = 0;
+  for (const auto& part : result["critical_path"]) share += part["share"].get<double>();
+  CHECK(share == doctest::Approx(1).epsilon(1e-6));
+  // What people read goes to standard error when a document takes standard output.
+  CHECK(run.messages.find("step time") != std::string::npos);
+}
+
+TEST_CASE("compute, exposed communication and waiting for the CPU make up the step") {
+  for (const char* name :
+       {"fsdp2-llama-2-7b-4xdgx-h100", "fsdp2-llama-2-7b-slow-network", "textbook-fsdp2",
+        "straggler-llama-2-7b-4xdgx-h100", "ddp-gpt2-xl-1xdgx-a100"}) {
+    CAPTURE(name);
+    const ProgramRun run = run_program("run " + shipped_scenario(name) + " --quiet --json -");
+    REQUIRE(run.status == 0);
+    const Json step = Json::parse(run.output)["step"];
+    const double sum = step["compute_s"].get<double>() +
+                       step["exposed_communication_s"].get<double>() +
+                       step["cpu_bound_s"].get<double>();
+    CHECK(sum == doctest::Approx(step["time_s"].get<double>()).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("every shipped scenario runs") {
+  for (const auto& entry : std::filesystem::directory_iterator(
+           std::string(SHARDSIM_SOURCE_DIR) + "/scenarios")) {
+    if (entry.path().extension() != ".yaml") continue;
+    CAPTURE(entry.path().filename().string());
+    const ProgramRun run = run_program("run " + entry.path().string());
+    CHECK_MESSAGE(run.status == 0, run.messages);
+    CHECK(run.output.find("step time") != std::string::npos);
+  }
+}
+
+TEST_CASE("a step that does not fit ends with status 1 and says what was asked for") {
+  const ProgramRun run = run_program("run " + first +
+                                     " --set workload.micro_batch_size=16 --set cluster.nodes=1");
+  CHECK(run.status == 1);
+  CHECK(run.messages.find("out of memory: rank 0 asked for") != std::string::npos);
+  CHECK(run.messages.find("activations") != std::string::npos);
+}
+
+TEST_CASE("a dead link ends with status 1 and a report of who waits") {
+  const ProgramRun run = run_program(
+      "run " + first + " --set 'perturb=[{link: \"node[2].nic[0]\", bandwidth: 0 %}]'");
+  CHECK(run.status == 1);
+  CHECK(run.messages.find("waiting for its peers") != std::string::npos);
+}
+
+TEST_CASE("the trace is JSON with a blank after \"rank\":, steps, kernels and paired arrows") {
+  const ScratchFolder scratch;
+  const ProgramRun run = run_program("run " + first + " --quiet --trace " +
+                                     scratch.file("trace.json") + " --trace-ranks 0,9");
+  REQUIRE_MESSAGE(run.status == 0, run.messages);
+  for (const int rank : {0, 9}) {
+    const std::string text = read_text(scratch.file("trace.rank" + std::to_string(rank) + ".json"));
+    CHECK(text.find("\"rank\": " + std::to_string(rank)) != std::string::npos);
+    const Json trace = Json::parse(text);
+    int steps = 0;
+    int collectives = 0;
+    int starts = 0;
+    int finishes = 0;
+    for (const Json& event : trace["traceEvents"]) {
+      const std::string phase = event["ph"];
+      if (phase == "s") ++starts;
+      if (phase == "f") ++finishes;
+      if (phase != "X") continue;
+      const std::string name = event["name"];
+      if (name == "ProfilerStep#2") ++steps;
+      if (name.starts_with("ncclDevKernel_")) {
+        ++collectives;
+        CHECK(event["args"]["Group size"] == 32);
+      }
+    }
+    CHECK(steps == 1);
+    CHECK(collectives == 98);
+    CHECK(starts == finishes);
+    CHECK(starts > 1000);
+  }
+}
+
+}  // namespace
+}  // namespace shardsim

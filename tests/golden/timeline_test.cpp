@@ -1,0 +1,55 @@
+// The schedules of tests/golden/fsdp, through the program's front door.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/golden/program.hpp"
+
+namespace shardsim {
+namespace {
+
+using Json = nlohmann::json;
+
+double microseconds(const Json& seconds) { return std::round(seconds.get<double>() * 1e12) * 1e-6; }
+
+TEST_CASE("--timeline of a prescribed workload is the golden schedule, event for event") {
+  const Json golden =
+      Json::parse(read_text(std::string(SHARDSIM_SOURCE_DIR) + "/tests/golden/fsdp/timelines.json"));
+  REQUIRE(golden["timelines"].size() == 18);
+  const ScratchFolder scratch;
+  for (const Json& expected : golden["timelines"]) {
+    const std::string name = expected["workload"].get<std::string>() + "/" +
+                             expected["name"].get<std::string>();
+    CAPTURE(name);
+    const int iteration = expected["iteration"].get<int>();
+    const std::string scenario = scratch.write(
+        "scenario.yaml",
+        "name: golden\ncluster: {topology: dgx-h100, nodes: 2}\nworkload:\n  explicit: " +
+            golden["workloads"][expected["workload"].get<std::string>()].get<std::string>() +
+            "\ntraining: " + expected["training"].get<std::string>() +
+            "\nsteps: {warmup: " + std::to_string(iteration - 1) + ", measure: 1}\n");
+    const ProgramRun run = run_program("run " + scenario + " --quiet --timeline -");
+    REQUIRE_MESSAGE(run.status == 0, run.messages);
+    const Json timeline = Json::parse(run.output);
+    const Json& operations = expected["operations"];
+    REQUIRE(timeline.size() == operations.size());
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      const Json& want = operations[i];
+      const Json& got = timeline[i];
+      CAPTURE(i);
+      CHECK(got["rank"] == 0);
+      // [name, stream, communicator, start, end, CPU issue]
+      CHECK(got["name"] == want[0]);
+      CHECK(got["stream"] == want[1]);
+      CHECK((got["communicator"].is_null() ? Json("") : got["communicator"]) == want[2]);
+      CHECK(microseconds(got["start_s"]) == want[3].get<double>());
+      CHECK(microseconds(got["end_s"]) == want[4].get<double>());
+      CHECK(microseconds(got["cpu_issue_s"]) == want[5].get<double>());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace shardsim
