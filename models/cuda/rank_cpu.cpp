@@ -104,12 +104,12 @@ bool Rank::issue(const Op& op) {
       }
       return true;
     case OpCode::allocate:
-      return allocate(op);
+      return !setup_.tracks_memory || allocate(op);
     case OpCode::free:
-      release(op);
+      if (setup_.tracks_memory) release(op);
       return true;
     case OpCode::record_stream:
-      allocator_.record_stream(blocks_[op.index], op.stream);
+      if (setup_.tracks_memory) allocator_.record_stream(blocks_[op.index], op.stream);
       return true;
     case OpCode::step_begin:
     case OpCode::step_end:

@@ -42,6 +42,10 @@ struct RankSetup {
   const Program* program = nullptr;
   const KernelTimes* kernel_times = nullptr;
   double compute_slowdown = 1;  ///< factor on every kernel's time, > 0
+  /// False: its allocations are those of another rank with the same program, and are passed over.
+  /// That holds where no block is used by a second stream (record_stream): then the allocator's
+  /// decisions do not depend on time.
+  bool tracks_memory = true;
   std::vector<Membership> communicators;  ///< index as Program::communicators
 };
 

@@ -86,6 +86,10 @@ struct Simulation::State {
 
   void set_up_ranks() {
     const RankLayout& layout = experiment.layout;
+    const auto& ops = experiment.program->ops;
+    memory_depends_on_time = std::any_of(ops.begin(), ops.end(), [](const cuda::Op& op) {
+      return op.code == cuda::OpCode::record_stream;
+    });
     for (std::size_t slot = 0; slot < layout.ranks.size(); ++slot) {
       cuda::RankSetup setup;
       setup.rank = layout.ranks[slot];
@@ -93,6 +97,7 @@ struct Simulation::State {
       setup.kernel_times = &times;
       if (!experiment.slowdowns.empty()) setup.compute_slowdown = experiment.slowdowns[slot];
       setup.communicators = layout.memberships[slot];
+      setup.tracks_memory = slot == 0 || memory_depends_on_time;
       ranks.push_back(setup);
     }
     step_begin.assign(ranks.size(), SimTime{});
@@ -161,6 +166,7 @@ struct Simulation::State {
   std::unique_ptr<cuda::Runtime> runtime;
   std::unique_ptr<StepLogger> logger;
 
+  bool memory_depends_on_time = false;  ///< otherwise slot 0 tracks it for all
   std::uint32_t finished_steps = 0;
   SimTime statistics_begin;
   std::vector<SimTime> step_begin;               ///< by slot
@@ -371,7 +377,7 @@ RunOutput Simulation::State::make_output() {
   result.critical_path = analysis.critical_path;
   result.warnings = experiment.warnings;
   fill_throughput(result);
-  fill_memory(result, slowest);
+  fill_memory(result, memory_depends_on_time ? slowest : 0);
   fill_collectives(result, log, analysis);
   fill_links(result);
   const auto busy = stream_occupancy(log, 72);

@@ -18,7 +18,7 @@ Traffic traffic(const OptimizerSetting& setting) {
   if (setting.kind == OptimizerKind::sgd) return {3, 1};
   // foreach AdamW: decay, two moments in two operations each, square root, bias corrections,
   // epsilon, division with addition.
-  if (setting.implementation == OptimizerImplementation::foreach) return {3 * 7, 9};
+  if (setting.implementation == OptimizerImplementation::foreach) return {21, 9};
   return {7, 1};
 }
 

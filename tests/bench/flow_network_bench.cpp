@@ -117,7 +117,8 @@ void all_to_all(benchmark::State& state, bool equal) {
     std::mt19937 random(1);
     for (int from = 0; from < gpus; ++from) {
       for (int to = 0; to < gpus; ++to) {
-        const double bytes = equal ? 1e6 : 1e6 + random() % 1'000'000;
+        const auto extra = static_cast<double>(random() % 1'000'000);
+        const double bytes = equal ? 1e6 : 1e6 + extra;
         if (from != to) flows.start(path(from, to), bytes, {}, counter, 0);
       }
     }
