@@ -243,6 +243,7 @@ std::expected<std::int64_t, std::string> parse_whole(std::string_view text,
 }
 
 std::string format_rounded(double value, const QuantityKind& kind) {
+  if (!std::isfinite(value)) return fmt::format("{} {}", value, suitable_unit(0, kind).symbol);
   constexpr int significant = 4;
   const QuantityUnit* unit = &suitable_unit(value, kind);
   DecimalNumber number = in_unit(value, *unit, significant);

@@ -39,9 +39,10 @@ enum class Inexact : std::uint8_t { refuse, round_to_nearest };
 std::expected<std::int64_t, std::string> parse_whole(std::string_view text,
                                                      const QuantityKind& kind, Inexact inexact);
 
-/// Four significant digits at most, in the largest printed unit that is not larger than the value.
+/// Four significant digits at most, in the largest printed unit that is not larger than the value;
+/// "inf B/s" for what is not finite.
 std::string format_rounded(double value, const QuantityKind& kind);
-/// As many digits as it takes for the parser to give the same value back.
+/// As many digits as it takes for the parser to give the same (finite) value back.
 std::string format_exact(double value, const QuantityKind& kind);
 std::string format_exact(std::int64_t value, const QuantityKind& kind);
 

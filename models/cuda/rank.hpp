@@ -59,11 +59,9 @@ class Rank {
     std::uint32_t blocked_communicator = UINT32_MAX;
     Issued current;
     simcore::SimTime started;
-    // Progress of the running kernel: the share left at `updated`, and its time at either pace.
+    // Progress of the running kernel: the share left at `updated`.
     double left = 0;
     simcore::SimTime updated;
-    simcore::SimTime alone;
-    simcore::SimTime beside;
     simcore::SimTime floor;  ///< not before: its last launch has been issued and has run
     simcore::SimTime launch_bound;  ///< by how much `floor` delays the end
     simcore::EventHandle end_event;
@@ -110,7 +108,8 @@ class Rank {
   void complete_internal(std::uint32_t event);
   void finish_current(Stream& stream);
   void schedule_end(std::uint32_t index);
-  void change_pace(int collectives);
+  void collective_load_changes(std::uint32_t op, int difference);
+  simcore::SimTime kernel_time(std::uint32_t op) const;
   bool idle() const;
 
   RankContext& context_;
@@ -129,7 +128,8 @@ class Rank {
   std::uint32_t busy_streams_ = 0;
   std::vector<Communicator> communicators_;
   std::vector<simcore::SimTime> event_times_;
-  int running_collectives_ = 0;
+  std::uint32_t load_ = 0;  ///< set of running collectives, as in KernelTimes
+  std::uint8_t load_counts_[32] = {};
 
   CachingAllocator allocator_;
   std::vector<BlockId> blocks_;  ///< by tensor

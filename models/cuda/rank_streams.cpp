@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <cmath>
+#include <variant>
 
 #include "models/cuda/rank.hpp"
 
@@ -95,33 +97,32 @@ bool Rank::try_start(std::uint32_t index, const Issued& front) {
   }
 }
 
+/// The operation's time at the present load, if it ran so from beginning to end.
+SimTime Rank::kernel_time(std::uint32_t op) const {
+  const SimTime time = setup_.kernel_times->by_load[load_][program_.ops[op].index];
+  if (setup_.compute_slowdown == 1) return time;
+  return SimTime::picoseconds(static_cast<std::int64_t>(
+      std::llround(static_cast<double>(time.picoseconds()) * setup_.compute_slowdown)));
+}
+
 bool Rank::start_kernel(std::uint32_t index, const Issued& front) {
   Stream& stream = streams_[index];
   const SimTime now = context_.queue.now();
-  const TableIndex kernel = program_.ops[front.op].index;
-  const KernelTimes& times = *setup_.kernel_times;
-  const auto slowed = [this](SimTime time) {
-    if (setup_.compute_slowdown == 1) return time;
-    return SimTime::picoseconds(static_cast<std::int64_t>(
-        std::llround(static_cast<double>(time.picoseconds()) * setup_.compute_slowdown)));
-  };
   stream.running = true;
   stream.running_collective = false;
   stream.current = front;
   stream.started = now;
   stream.updated = now;
   stream.left = 1;
-  stream.alone = slowed(times.alone[kernel]);
-  stream.beside =
-      times.beside_collective.empty() ? stream.alone : slowed(times.beside_collective[kernel]);
   // Several launches recorded as one operation: the last of them cannot have run before it was
   // issued, however fast the GPU is.
   stream.floor = now;
   if (front.last > front.first) {
-    const auto& work = std::get_if<gpu::MemoryBoundWork>(&program_.kernels[kernel].work);
+    const KernelSpec& kernel = program_.kernels[program_.ops[front.op].index];
+    const auto* work = std::get_if<gpu::MemoryBoundWork>(&kernel.work);
     const int launches = work != nullptr ? std::max(1, work->launches) : 1;
     stream.floor = front.last + context_.spec.launch_latency +
-                   SimTime::picoseconds(stream.alone.picoseconds() / launches);
+                   SimTime::picoseconds(kernel_time(front.op).picoseconds() / launches);
   }
   schedule_end(index);
   return false;
@@ -129,9 +130,9 @@ bool Rank::start_kernel(std::uint32_t index, const Issued& front) {
 
 void Rank::schedule_end(std::uint32_t index) {
   Stream& stream = streams_[index];
-  const SimTime pace = running_collectives_ > 0 ? stream.beside : stream.alone;
-  const auto rest = SimTime::picoseconds(static_cast<std::int64_t>(
-      std::llround(stream.left * static_cast<double>(pace.picoseconds()))));
+  const auto whole = static_cast<double>(kernel_time(stream.current.op).picoseconds());
+  const auto rest =
+      SimTime::picoseconds(static_cast<std::int64_t>(std::llround(stream.left * whole)));
   const SimTime end = std::max(stream.updated + rest, stream.floor);
   stream.launch_bound = end - (stream.updated + rest);
   stream.end_event = context_.queue.schedule(
@@ -139,23 +140,28 @@ void Rank::schedule_end(std::uint32_t index) {
       std::uint64_t{slot_} << 16 | index);
 }
 
-/// The number of collectives on this GPU changes by `difference`; running kernels change pace when
-/// it becomes zero or stops being zero.
-void Rank::change_pace(int difference) {
-  const bool were_beside = running_collectives_ > 0;
-  running_collectives_ += difference;
-  const bool are_beside = running_collectives_ > 0;
-  if (were_beside == are_beside || setup_.kernel_times->beside_collective.empty()) return;
+/// A collective starts or ends on this GPU: kernels that run go on at another pace.
+void Rank::collective_load_changes(std::uint32_t op, int difference) {
+  const KernelTimes& times = *setup_.kernel_times;
+  if (times.collective_bit.empty()) return;
+  const std::uint32_t bit = times.collective_bit[program_.ops[op].index];
+  load_counts_[bit] = static_cast<std::uint8_t>(load_counts_[bit] + difference);
+  const std::uint32_t load =
+      load_counts_[bit] > 0 ? load_ | 1U << bit : load_ & ~(1U << bit);
+  if (load == load_) return;
   const SimTime now = context_.queue.now();
-  for (std::uint32_t index = 0; index < streams_.size(); ++index) {
-    Stream& stream = streams_[index];
-    if (!stream.running || stream.running_collective || stream.alone == stream.beside) continue;
-    const SimTime pace = were_beside ? stream.beside : stream.alone;
+  for (Stream& stream : streams_) {
+    if (!stream.running || stream.running_collective) continue;
+    const auto whole = std::max<std::int64_t>(1, kernel_time(stream.current.op).picoseconds());
     const double passed = static_cast<double>((now - stream.updated).picoseconds()) /
-                          static_cast<double>(std::max<std::int64_t>(1, pace.picoseconds()));
+                          static_cast<double>(whole);
     stream.left = std::max(0.0, stream.left - passed);
     stream.updated = now;
-    context_.queue.cancel(stream.end_event);
+  }
+  load_ = load;
+  for (std::uint32_t index = 0; index < streams_.size(); ++index) {
+    if (!streams_[index].running || streams_[index].running_collective) continue;
+    context_.queue.cancel(streams_[index].end_event);
     schedule_end(index);
   }
 }
@@ -169,7 +175,7 @@ void Rank::start_collective(std::uint32_t index, const Issued& front) {
   stream.started = context_.queue.now();
   stream.launch_bound = SimTime{};
   communicators_[spec.communicator].stream = index;
-  change_pace(1);
+  collective_load_changes(front.op, 1);
   const Membership& place = setup_.communicators[spec.communicator];
   context_.backend.arrive(place.instance, place.member, spec);
 }
@@ -177,12 +183,13 @@ void Rank::start_collective(std::uint32_t index, const Issued& front) {
 void Rank::collective_ended(CommunicatorId id) {
   Communicator& communicator = communicators_[id];
   ++communicator.completed;
+  const std::uint32_t op = streams_[communicator.stream].current.op;
   finish_current(streams_[communicator.stream]);
   dirty_ |= std::uint64_t{1} << communicator.stream;
   for (std::uint32_t index = 0; index < streams_.size(); ++index) {
     if (streams_[index].blocked_communicator == id) dirty_ |= std::uint64_t{1} << index;
   }
-  change_pace(-1);
+  collective_load_changes(op, -1);
   run();
 }
 

@@ -30,11 +30,14 @@ struct Membership {
   std::uint32_t member = 0;
 };
 
-/// How long each kernel of a program takes on one kind of device; index as Program::kernels.
+/// How long each kernel of a program takes on one kind of device, alone and beside collectives.
 struct KernelTimes {
-  std::vector<simcore::SimTime> alone;
-  /// While a collective's kernel is on the GPU; empty: as `alone`.
-  std::vector<simcore::SimTime> beside_collective;
+  /// [set of running collectives][kernel]. The set is a mask of bits of `collective_bit`; set 0 is
+  /// the kernel alone. Either that set only, or all of them.
+  std::vector<std::vector<simcore::SimTime>> by_load;
+  /// By index into Program::collectives: which bit says that one like it runs; empty if no
+  /// collective slows kernels down.
+  std::vector<std::uint8_t> collective_bit;
 };
 
 struct RankSetup {

@@ -49,7 +49,7 @@ struct Simulation::State {
     for (const nccl::CommunicatorSpec& one : given.layout.communicators) {
       backend.add_communicator(one);
     }
-    times = kernel_times(*given.program, given.gpu, collective_load());
+    times = kernel_times(*given.program, given.gpu, collective_loads());
     set_up_ranks();
     runtime = std::make_unique<cuda::Runtime>(given.runtime, ranks, backend, queue);
     listen();
@@ -62,26 +62,39 @@ struct Simulation::State {
   }
   std::uint32_t steps() const { return experiment.program->step_count; }
 
-  /// What the program's collectives take from kernels, each weighted by its bytes.
-  CollectiveLoad collective_load() {
-    CollectiveLoad load;
-    double bytes = 0;
-    double memory = 0;
-    for (const cuda::CollectiveSpec& spec : experiment.program->collectives) {
-      const std::uint32_t instance = experiment.layout.memberships[0][spec.communicator].instance;
-      if (spec.fixed_time) continue;
-      auto plan =
-          nccl::CommunicatorPlan::make(experiment.graph, experiment.layout.communicators[instance]);
-      if (!plan) continue;
-      const auto timing = model.timing(spec, *plan);
-      if (!timing || timing->traffic == nullptr) continue;
-      const double weight = static_cast<double>(spec.bytes.count);
-      load.channels = std::max(load.channels, timing->channels);
-      memory += weight * memory_touches(spec.kind) * timing->traffic->rate.bytes_per_second;
-      bytes += weight;
+  /// What the program's collectives take from kernels, by communicator and kind.
+  CollectiveLoads collective_loads() {
+    constexpr std::size_t most = 8;
+    CollectiveLoads made;
+    std::vector<std::pair<cuda::CommunicatorId, cuda::CollectiveKind>> keys;
+    std::vector<std::int64_t> largest;
+    const auto& collectives = experiment.program->collectives;
+    for (const cuda::CollectiveSpec& spec : collectives) {
+      const std::pair key{spec.communicator, spec.kind};
+      auto at = static_cast<std::size_t>(std::find(keys.begin(), keys.end(), key) - keys.begin());
+      if (at == keys.size() && keys.size() < most) {
+        keys.push_back(key);
+        largest.push_back(-1);
+        made.loads.emplace_back();
+      }
+      at = std::min(at, keys.size() - 1);
+      made.load_of_collective.push_back(static_cast<std::uint8_t>(at));
+      if (spec.fixed_time || spec.bytes.count <= largest[at]) continue;
+      largest[at] = spec.bytes.count;
+      made.loads[at] = collective_load(spec);
     }
-    if (bytes > 0) load.memory_use.bytes_per_second = memory / bytes;
-    return load;
+    return made;
+  }
+
+  CollectiveLoad collective_load(const cuda::CollectiveSpec& spec) {
+    const std::uint32_t instance = experiment.layout.memberships[0][spec.communicator].instance;
+    auto plan =
+        nccl::CommunicatorPlan::make(experiment.graph, experiment.layout.communicators[instance]);
+    if (!plan) return {};
+    const auto timing = model.timing(spec, *plan);
+    if (!timing || timing->traffic == nullptr) return {};
+    return {timing->channels,
+            {memory_touches(spec.kind) * timing->traffic->rate.bytes_per_second}};
   }
 
   void set_up_ranks() {

@@ -15,7 +15,7 @@ bool check_count(const ConfigNode& node, std::size_t size, std::string_view what
   const Bounds* count = context.count();
   if (count == nullptr || count->allow(static_cast<std::int64_t>(size))) return true;
   return context.error(
-      node, fmt::format("expected {} of {} elements, found {}", what, count->describe(), size));
+      node, fmt::format("expected {} of {}, found {}", what, describe_count(*count), size));
 }
 
 }  // namespace

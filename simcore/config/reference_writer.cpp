@@ -25,7 +25,7 @@ std::string cell(std::string_view text) {
 std::string type_cell(const FieldSchema& field) {
   std::string text = type_name(field.type);
   if (!field.bounds.empty()) text += ", " + field.bounds.describe();
-  if (!field.count.empty()) text += ", " + field.count.describe() + " elements";
+  if (!field.count.empty()) text += ", " + describe_count(field.count);
   const std::string& example = field.example.empty() ? field.type.example : field.example;
   if (!example.empty()) text += fmt::format(", e.g. `{}`", example);
   return text;

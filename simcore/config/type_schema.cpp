@@ -55,6 +55,11 @@ std::string Bounds::describe() const {
   return text;
 }
 
+std::string describe_count(const Bounds& count) {
+  const std::string text = count.describe();
+  return text + (text == "1" || text.ends_with(" 1") ? " element" : " elements");
+}
+
 std::string type_name(const TypeSchema& type) {
   switch (type.kind) {
     case TypeKind::list:

@@ -69,6 +69,9 @@ struct FieldSchema {
   TypeSchema type;
 };
 
+/// "at least 1 element", "between 2 and 4 elements".
+std::string describe_count(const Bounds& count);
+
 /// For people: "integer", "`a`, `b` or `c`", "list of bytes".
 std::string type_name(const TypeSchema& type);
 

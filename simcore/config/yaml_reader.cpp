@@ -3,13 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <exception>
-#include <expected>
-#include <fstream>
 #include <sstream>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -21,6 +17,7 @@
 #include "simcore/config/source_positions.hpp"
 #include "simcore/config/text_checks.hpp"
 #include "simcore/config/tree_builder.hpp"
+#include "simcore/text_file.hpp"
 
 namespace shardsim::simcore {
 
@@ -151,26 +148,6 @@ bool report_size(const SourcePositions& positions, Diagnostics& diagnostics) {
   return true;
 }
 
-/// The file's bytes, at most one more than is allowed; or why they cannot be had.
-std::expected<std::string, std::string> read_bytes(const std::filesystem::path& path) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) return std::unexpected("is a directory");
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    const int reason = errno == 0 ? EIO : errno;
-    return std::unexpected("cannot be opened: " + std::generic_category().message(reason));
-  }
-  std::string bytes;
-  std::array<char, 1 << 16> buffer{};
-  while (file && bytes.size() <= max_yaml_bytes) {
-    file.read(buffer.data(), buffer.size());
-    bytes.append(buffer.data(), static_cast<std::size_t>(file.gcount()));
-  }
-  if (file.bad()) return std::unexpected("cannot be read");
-  return bytes;
-}
-
 }  // namespace
 
 std::optional<ConfigNode> read_yaml(std::shared_ptr<const SourceText> source,
@@ -194,7 +171,7 @@ std::optional<ConfigNode> read_yaml(std::shared_ptr<const SourceText> source,
 
 std::optional<ConfigNode> read_yaml_file(const std::filesystem::path& path,
                                          Diagnostics& diagnostics) {
-  auto bytes = read_bytes(path);
+  auto bytes = read_text_file(path, max_yaml_bytes);
   auto source = std::make_shared<SourceText>(SourceText{path.string(), bytes.value_or("")});
   if (!bytes) {
     diagnostics.error({source, 0, 0}, bytes.error());

@@ -37,10 +37,11 @@ struct Run {
   explicit Run(std::vector<Program> given, RuntimeSpec given_spec = {})
       : programs(std::move(given)), spec(given_spec) {
     times.resize(programs.size());
+    for (KernelTimes& one : times) one.by_load.resize(1);
     for (std::size_t slot = 0; slot < programs.size(); ++slot) {
       for (const KernelSpec& one : programs[slot].kernels) {
         const auto* fixed = std::get_if<gpu::FixedWork>(&one.work);
-        times[slot].alone.push_back(fixed != nullptr ? fixed->time : us(1));
+        times[slot].by_load[0].push_back(fixed != nullptr ? fixed->time : us(1));
       }
     }
   }
@@ -211,10 +212,28 @@ TEST_CASE("a kernel beside a collective runs at the slower pace for just that ti
   recorder.launch(side, "gather", collective(world, 10));
   recorder.launch(0, "work", kernel(20));
   Run run({recorder.finish()});
-  run.times[0].beside_collective = {us(40)};
+  run.times[0].by_load.push_back({us(40)});
+  run.times[0].collective_bit = {0};
   run.go();
   // 10 us at half pace do 5 us of work; 15 us remain.
   CHECK(run.spans[0]["work"].end == us(25));
+}
+
+TEST_CASE("each set of running collectives has its own pace") {
+  ProgramRecorder recorder;
+  const StreamId one = recorder.create_stream("one");
+  const StreamId two = recorder.create_stream("two");
+  const CommunicatorId shard = recorder.create_communicator("shard");
+  const CommunicatorId replica = recorder.create_communicator("repl");
+  recorder.launch(one, "a", collective(shard, 10));
+  recorder.launch(two, "b", collective(replica, 20));
+  recorder.launch(0, "work", kernel(20));
+  Run run({recorder.finish()});
+  run.times[0].by_load = {{us(20)}, {us(30)}, {us(40)}, {us(80)}};
+  run.times[0].collective_bit = {0, 1};
+  run.go();
+  // 10 us beside both do 1/8, 10 us beside b 1/4, the other 5/8 alone.
+  CHECK(run.spans[0]["work"].end == SimTime::nanoseconds(32'500));
 }
 
 TEST_CASE("several launches in one operation cannot end before the last was issued") {
@@ -224,7 +243,7 @@ TEST_CASE("several launches in one operation cannot end before the last was issu
   eager.cpu_cost = us(40);
   recorder.launch(0, "eager", eager);
   Run run({recorder.finish()});
-  run.times[0].alone = {us(8)};
+  run.times[0].by_load = {{us(8)}};
   run.go();
   CHECK(run.spans[0]["eager"].start == us(10));
   CHECK(run.spans[0]["eager"].end == us(42));

@@ -111,7 +111,7 @@ TEST_CASE("each kind of bad value has its message and its place") {
       {"efficiency: 101 %", "2:13: efficiency: must be at most 100 %, found '101 %'"},
       {"reshard: maybe", "2:10: reshard: expected true, false or a depth, found 'maybe'"},
       {"sizes: 3", "2:8: sizes: expected a list, e.g. [a, b], found '3'"},
-      {"sizes: []", "2:8: sizes: expected a list of at least 1 elements, found 0"},
+      {"sizes: []", "2:8: sizes: expected a list of at least 1 element, found 0"},
       {"sizes: [1, 101]", "2:12: sizes[1]: must be between 1 and 100, found '101'"},
       {"sizes: [1, , 2]", "2:8: sizes[1]: expected an integer, found nothing"},
       {"env: [a]", "2:6: env: expected a map, e.g. {key: value}, found a list"},
@@ -238,6 +238,18 @@ TEST_CASE("a printed specification reads back as the same") {
         "{name: unnamed, cluster: {topology: \"\", nodes: 1, gpus: 8, nics: []}, strategy: fsdp2, "
         "compile: false, share: 0.5, launch: 2.5 us, peak: 989 TFLOP/s, efficiency: 75 %, "
         "reshard: true, sizes: [1, 2], env: {}}");
+}
+
+TEST_CASE("a list or map with one wrong element is wrong, whatever follows it") {
+  Diagnostics diagnostics;
+  ReadContext context(diagnostics);
+  const auto list = read_yaml(sample::source("[x, 1]"), diagnostics);
+  const auto map = read_yaml(sample::source("{a: x, b: 1}"), diagnostics);
+  REQUIRE(list.has_value());
+  REQUIRE(map.has_value());
+  CHECK_FALSE(read_value<std::vector<int>>(*list, context).has_value());
+  CHECK_FALSE(read_value<std::map<std::string, int>>(*map, context).has_value());
+  CHECK(diagnostics.error_count() == 2);
 }
 
 TEST_CASE("a type may contain itself") {

@@ -128,6 +128,7 @@ TEST_CASE("printing for people keeps four digits in the unit that suits") {
   CHECK(to_text(SimTime{}) == "0 s");
   CHECK(to_text(SimTime{} - SimTime::nanoseconds(3)) == "-3 ns");
   CHECK(to_text(SimTime::never()) == "never");
+  CHECK(to_text(BitRate{std::numeric_limits<double>::infinity()}) == "inf B/s");
 }
 
 TEST_CASE("exact printing chooses the shortest form") {

@@ -100,7 +100,7 @@ TEST_CASE("the reference page has a row for every key with type, default and mea
       "| `launch` | time, above 0 s, e.g. `2.5 us` | `2.5 us` | Cost of a launch. |\n"));
   CHECK(page.contains("| `reshard` | true or false or integer | `true` |"));
   CHECK(
-      page.contains("| `sizes` | list of integers, between 1 and 100, at least 1 elements | "
+      page.contains("| `sizes` | list of integers, between 1 and 100, at least 1 element | "
                     "`[1, 2]` |"));
   CHECK(page.ends_with(
       "\n## `cluster`\n"

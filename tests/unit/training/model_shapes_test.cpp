@@ -17,6 +17,7 @@ struct Published {
 
 std::vector<std::string> names(const std::vector<ParameterShape>& parameters) {
   std::vector<std::string> result;
+  result.reserve(parameters.size());
   for (const ParameterShape& parameter : parameters) result.push_back(parameter.name);
   return result;
 }

@@ -88,9 +88,10 @@ inline std::int64_t to_us(simcore::SimTime time) { return time.picoseconds() / 1
 inline std::vector<RunStep> run_alone(const cuda::Program& program) {
   simcore::EventQueue queue;
   cuda::KernelTimes times;
+  times.by_load.resize(1);
   for (const cuda::KernelSpec& kernel : program.kernels) {
     const auto* fixed = std::get_if<gpu::FixedWork>(&kernel.work);
-    times.alone.push_back(fixed ? fixed->time : simcore::SimTime::microseconds(1));
+    times.by_load[0].push_back(fixed ? fixed->time : simcore::SimTime::microseconds(1));
   }
   cuda::RankSetup rank;
   rank.program = &program;

@@ -146,7 +146,7 @@ TEST_CASE("after a block's backward nothing it saved is left") {
   const cuda::Program program = recorder.finish();
   // Two blocks' activations and the gradient that block 1 will start from.
   const std::int64_t block = saved_by_one_block(shape, sequences(128));
-  const std::int64_t stream = 2 * 128 * shape.hidden;
+  const std::int64_t stream = shape.hidden * 2 * 128;
   CHECK(Replay(program).live(MemoryKind::activations) == 2 * block + stream);
 }
 
@@ -176,7 +176,7 @@ TEST_CASE("logits and loss hold 10 bytes a logit beside the rest of the head") {
   const double logits = 128 * 50'000;
   // Blocks, the first block's input, the final norm's output, and the loss.
   const std::int64_t blocks = shape.layers * saved_by_one_block(shape, sequences(128));
-  const double rest = static_cast<double>(blocks + 2 * (2 * 128 * shape.hidden) + 4);
+  const double rest = static_cast<double>(blocks + shape.hidden * 4 * 128 + 4);
   CHECK(peak({}, false) == 10 * logits + rest);
   CHECK(peak(14, false) == 14 * logits + rest);
   CHECK(peak(2, false) == doctest::Approx(2 * logits + rest).epsilon(0.01));

@@ -1,0 +1,32 @@
+#include "simcore/text_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <fstream>
+#include <system_error>
+
+namespace shardsim::simcore {
+
+std::expected<std::string, std::string> read_text_file(const std::filesystem::path& path,
+                                                       std::size_t limit) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return std::unexpected("is a directory");
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    const int reason = errno == 0 ? EIO : errno;
+    return std::unexpected("cannot be opened: " + std::generic_category().message(reason));
+  }
+  std::string bytes;
+  std::array<char, 1 << 16> buffer{};
+  while (file && bytes.size() <= limit) {
+    file.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));
+    bytes.append(buffer.data(), static_cast<std::size_t>(file.gcount()));
+  }
+  if (file.bad()) return std::unexpected("cannot be read");
+  bytes.resize(std::min(bytes.size(), limit + 1));
+  return bytes;
+}
+
+}  // namespace shardsim::simcore

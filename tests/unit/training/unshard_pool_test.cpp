@@ -1,0 +1,73 @@
+// How many gathered units the caching allocator ends up holding: the memory that the limiter is
+// there for.
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "tests/unit/training/sized_workload.hpp"
+#include "tests/unit/training/strategy_run.hpp"
+
+namespace shardsim::training {
+namespace {
+
+constexpr std::int64_t mib = std::int64_t{1} << 20;
+constexpr std::int64_t block_bytes = 32 * mib;  // large enough for a segment of its own
+
+/// The program with the allocations of one stream alone.
+cuda::Program only_pool(cuda::Program program, std::string_view stream) {
+  std::set<cuda::TensorId> kept;
+  std::vector<cuda::Op> ops;
+  for (const cuda::Op& op : program.ops) {
+    bool keep = true;
+    if (op.code == cuda::OpCode::allocate) {
+      keep = program.streams[op.stream].name == stream;
+      if (keep) kept.insert(op.index);
+    } else if (op.code == cuda::OpCode::free) {
+      keep = kept.erase(op.index) > 0;
+    } else if (op.code == cuda::OpCode::record_stream) {
+      keep = kept.contains(op.index);
+    }
+    if (keep) ops.push_back(op);
+  }
+  program.ops = std::move(ops);
+  return program;
+}
+
+/// Blocks of one unit's size that the stream's pool holds in the fourth step.
+std::int64_t blocks_held(std::string_view training, std::string_view stream) {
+  SizedWorkload workload(4, 64, 8192);
+  const auto spec = from_yaml<TrainingSpec>(training);
+  const auto steps =
+      run_alone(only_pool(record_program(spec, workload, {8, 8, 1}, 1, 4), stream));
+  return steps.back().memory.peak_reserved / block_bytes;
+}
+
+TEST_CASE("gathered units held by FSDP1's unshard pool") {
+  const std::pair<const char*, std::int64_t> cases[] = {
+      {"{strategy: fsdp1, backward_prefetch: none}", 2},
+      {"{strategy: fsdp1, backward_prefetch: pre}", 3},
+      {"{strategy: fsdp1, backward_prefetch: post}", 2},
+      {"{strategy: fsdp1, forward_prefetch: 1}", 3},
+      {"{strategy: fsdp1, backward_prefetch: none, limit_all_gathers: false}", 8},
+      {"{strategy: fsdp1, backward_prefetch: pre, limit_all_gathers: false}", 8},
+      {"{strategy: fsdp1, backward_prefetch: post, limit_all_gathers: false}", 8},
+      {"{strategy: fsdp1, sharding: shard_grad_op}", 4},
+      {"{strategy: fsdp1, sharding: shard_grad_op, limit_all_gathers: false}", 4},
+      {"{strategy: fsdp1, sharding: no_shard}", 0},
+  };
+  for (const auto& [training, expected] : cases) {
+    CAPTURE(training);
+    CHECK(blocks_held(training, "unshard") == expected);
+  }
+}
+
+TEST_CASE("all-gather outputs held by FSDP2's copy-in pool") {
+  CHECK(blocks_held("{strategy: fsdp2}", "ag_copy_in") == 2);
+  CHECK(blocks_held("{strategy: fsdp2, reshard_after_forward: false}", "ag_copy_in") == 2);
+  CHECK(blocks_held("{strategy: fsdp2, forward_prefetch: 1}", "ag_copy_in") == 2);
+  CHECK(blocks_held("{strategy: fsdp2, forward_prefetch: 2, backward_prefetch: 2}",
+                    "ag_copy_in") == 3);
+}
+
+}  // namespace
+}  // namespace shardsim::training
