@@ -6,6 +6,7 @@
 
 #include "cli/run_command.hpp"
 #include "cli/schema_command.hpp"
+#include "cli/validate_command.hpp"
 
 namespace shardsim::cli {
 
@@ -16,6 +17,7 @@ int run_application(int argc, const char* const* argv) {
   std::function<int()> action;
   add_run_command(app, action);
   add_schema_command(app, action);
+  add_validate_command(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

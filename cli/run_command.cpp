@@ -14,6 +14,7 @@
 
 #include "cli/data_directory.hpp"
 #include "cli/output_target.hpp"
+#include "cli/progress_line.hpp"
 #include "models/scenario/experiment.hpp"
 #include "models/scenario/kineto_trace.hpp"
 #include "models/scenario/simulation.hpp"
@@ -41,32 +42,6 @@ struct RunArguments {
   std::string data;
   bool exact_ranks = false;
   bool quiet = false;
-};
-
-/// A line on the terminal for whatever takes longer than a second.
-class ProgressLine {
- public:
-  ProgressLine() : shown_(isatty(STDERR_FILENO) == 1), begun_(Clock::now()) {}
-  ~ProgressLine() {
-    if (drawn_) std::cerr << "\r\x1b[K" << std::flush;
-  }
-  void update(double share) {
-    if (!shown_) return;
-    const auto now = Clock::now();
-    if (now - begun_ < std::chrono::seconds(1)) return;
-    if (drawn_ && now - last_ < std::chrono::milliseconds(200)) return;
-    last_ = now;
-    drawn_ = true;
-    const double elapsed = std::chrono::duration<double>(now - begun_).count();
-    std::cerr << fmt::format("\r\x1b[Ksimulating: {:.0f} % after {:.0f} s", share * 100, elapsed)
-              << std::flush;
-  }
-
- private:
-  bool shown_;
-  bool drawn_ = false;
-  Clock::time_point begun_;
-  Clock::time_point last_;
 };
 
 std::int64_t peak_rss_bytes() {
@@ -141,7 +116,7 @@ class RunCommand {
     }
     scenario::Simulation simulation(*experiment_);
     {
-      ProgressLine progress;
+      ProgressLine progress("simulating");
       while (simulation.advance(1 << 16)) progress.update(simulation.progress());
     }
     auto output = simulation.finish();

@@ -1,8 +1,11 @@
 #include "simcore/config/override.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 

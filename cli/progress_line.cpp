@@ -1,0 +1,30 @@
+#include "cli/progress_line.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <iostream>
+#include <utility>
+
+namespace shardsim::cli {
+
+ProgressLine::ProgressLine(std::string what)
+    : what_(std::move(what)), shown_(isatty(STDERR_FILENO) == 1), begun_(Clock::now()) {}
+
+ProgressLine::~ProgressLine() {
+  if (drawn_) std::cerr << "\r\x1b[K" << std::flush;
+}
+
+void ProgressLine::update(double share) {
+  if (!shown_) return;
+  const auto now = Clock::now();
+  if (now - begun_ < std::chrono::seconds(1)) return;
+  if (drawn_ && now - last_ < std::chrono::milliseconds(200)) return;
+  last_ = now;
+  drawn_ = true;
+  const double elapsed = std::chrono::duration<double>(now - begun_).count();
+  std::cerr << fmt::format("\r\x1b[K{}: {:.0f} % after {:.0f} s", what_, share * 100, elapsed)
+            << std::flush;
+}
+
+}  // namespace shardsim::cli

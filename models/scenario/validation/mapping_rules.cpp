@@ -1,0 +1,66 @@
+#include "models/scenario/validation/mapping_rules.hpp"
+
+namespace shardsim::scenario {
+
+namespace {
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+}  // namespace
+
+void MappingRule::describe(simcore::Fields<MappingRule>& fields) {
+  fields.optional("when", &MappingRule::when,
+                  "Columns and the patterns of which one must match the text; `*` stands for any "
+                  "text. Left out: always.");
+  fields.optional("refuse", &MappingRule::refuse, "Why such a run cannot be simulated.");
+  fields.optional("set", &MappingRule::set, "Keys of the scenario and their values.");
+}
+
+void MappingRule::check(const MappingRule& rule, const simcore::ConfigNode& node,
+                        simcore::Diagnostics& diagnostics) {
+  if (rule.refuse.has_value() == !rule.set.empty()) {
+    diagnostics.error(node.where(), "expected either 'refuse' or 'set'");
+  }
+}
+
+void MemoryRule::describe(simcore::Fields<MemoryRule>& fields) {
+  fields.required("kind", &MemoryRule::kind, "Pattern for `peak_memory_kind`.").not_empty();
+  fields.required("is", &MemoryRule::is, "What it is compared with.");
+}
+
+void MappingRules::describe(simcore::Fields<MappingRules>& fields) {
+  fields.required("rules", &MappingRules::rules, "Applied in order.");
+  fields.optional("memory", &MappingRules::memory, "What published peaks of memory count.");
+}
+
+std::optional<MemoryFigure> MappingRules::figure(std::string_view peak_memory_kind) const {
+  for (const MemoryRule& rule : memory) {
+    if (matches(rule.kind, peak_memory_kind)) return rule.is;
+  }
+  return std::nullopt;
+}
+
+bool matches(std::string_view pattern, std::string_view text) {
+  std::size_t p = 0;
+  std::size_t t = 0;
+  std::size_t star = std::string_view::npos;  // the last '*', and the text that it began at
+  std::size_t taken = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      taken = t;
+    } else if (p < pattern.size() && lower(pattern[p]) == lower(text[t])) {
+      ++p;
+      ++t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++taken;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+}  // namespace shardsim::scenario

@@ -1,0 +1,155 @@
+#include "models/scenario/validation/run_mapping.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "simcore/config/override.hpp"
+
+namespace shardsim::scenario {
+
+using simcore::ConfigNode;
+using simcore::Diagnostics;
+using simcore::SourceText;
+
+namespace {
+
+/// Keys that the rules have to decide, and the columns that they decide them by.
+struct Decision {
+  std::string_view key;
+  std::string_view column;
+};
+constexpr std::array decisions{Decision{"training.strategy", "framework"},
+                               Decision{"cluster.topology", "gpu"},
+                               Decision{"workload.model.family", "model"},
+                               Decision{"workload.precision", "precision"},
+                               Decision{"workload.activation_checkpointing", "act_ckpt"},
+                               Decision{"workload.compile", "compile"}};
+
+/// Columns whose numbers are keys of the scenario.
+constexpr std::array sizes{Decision{"workload.sequence_length", "seq_len"},
+                           Decision{"workload.micro_batch_size", "micro_batch"},
+                           Decision{"workload.gradient_accumulation", "grad_accum"},
+                           Decision{"workload.model.layers", "layers"},
+                           Decision{"workload.model.hidden", "hidden"},
+                           Decision{"workload.model.heads", "heads"},
+                           Decision{"workload.model.kv_heads", "kv_heads"},
+                           Decision{"workload.model.ffn_hidden", "ffn_hidden"},
+                           Decision{"workload.model.vocabulary", "vocab"}};
+
+/// Degrees of parallelism besides data parallelism.
+constexpr std::array parallelisms{Decision{"tensor", "tp"}, Decision{"pipeline", "pp"},
+                                  Decision{"context", "cp"}, Decision{"expert", "ep"}};
+
+class Mapping {
+ public:
+  Mapping(const TrainingRun& run, const MappingRules& rules) : run_(run), rules_(rules) {}
+
+  /// Why not, or nothing.
+  std::optional<std::string> collect() {
+    if (auto reason = apply_rules()) return reason;
+    for (const Decision& one : parallelisms) {
+      const std::int64_t degree = run_.count(one.column).value_or(1);
+      if (degree == 1) continue;
+      return fmt::format("{} parallelism is not simulated ({} = {})", one.key, one.column, degree);
+    }
+    if (auto reason = sizes_from_columns()) return reason;
+    for (const Decision& one : decisions) {
+      if (settings_.contains(std::string(one.key))) continue;
+      if (!run_.states(one.column)) return fmt::format("the source does not say: {}", one.column);
+      return fmt::format("no rule for {} {}", one.column, simcore::quote(run_.text(one.column)));
+    }
+    return cluster_from_columns();
+  }
+
+  const std::map<std::string, std::string>& settings() const { return settings_; }
+
+ private:
+  bool applies(const MappingRule& rule) const {
+    return std::ranges::all_of(rule.when, [this](const auto& condition) {
+      const auto& [column, patterns] = condition;
+      return std::ranges::any_of(patterns, [&](const std::string& pattern) {
+        return matches(pattern, run_.text(column));
+      });
+    });
+  }
+
+  std::optional<std::string> apply_rules() {
+    for (const MappingRule& rule : rules_.rules) {
+      if (!applies(rule)) continue;
+      if (rule.refuse) return rule.refuse;
+      for (const auto& [key, value] : rule.set) settings_[key] = value;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<std::string> sizes_from_columns() {
+    for (const Decision& one : sizes) {
+      const auto value = run_.count(one.column);
+      if (!value) return fmt::format("the source does not say: {}", one.column);
+      settings_[std::string(one.key)] = std::to_string(*value);
+    }
+    return std::nullopt;
+  }
+
+  /// GPUs are counted out node by node; `cluster.gpus_per_node` of a rule says how many a node has
+  /// where the column does not.
+  std::optional<std::string> cluster_from_columns() {
+    const auto gpus = run_.count("gpus");
+    if (!gpus) return "the source does not say: gpus";
+    std::int64_t in_node = run_.count("gpus_per_node").value_or(0);
+    if (in_node == 0) {
+      const auto usual = settings_.find("cluster.gpus_per_node");
+      in_node = usual == settings_.end() ? 8 : std::stoll(usual->second);
+    }
+    in_node = std::min(in_node, *gpus);
+    if (*gpus % in_node != 0) {
+      return fmt::format("{} GPUs do not fill nodes of {}", *gpus, in_node);
+    }
+    settings_["cluster.gpus_per_node"] = std::to_string(in_node);
+    settings_["cluster.nodes"] = std::to_string(*gpus / in_node);
+    return std::nullopt;
+  }
+
+  const TrainingRun& run_;
+  const MappingRules& rules_;
+  std::map<std::string, std::string> settings_;
+};
+
+std::string first_error(const Diagnostics& diagnostics) {
+  for (const simcore::Diagnostic& one : diagnostics.all()) {
+    if (one.severity == simcore::Severity::error) return one.message;
+  }
+  return "no scenario";
+}
+
+}  // namespace
+
+std::expected<LoadedScenario, std::string> map_run(const TrainingRun& run,
+                                                   const MappingRules& rules,
+                                                   const std::filesystem::path& rules_file) {
+  Mapping mapping(run, rules);
+  if (auto reason = mapping.collect()) return std::unexpected(std::move(*reason));
+  const std::string& id = run.text("row_id");
+  Diagnostics diagnostics;
+  const auto source = std::make_shared<SourceText>(SourceText{id, ""});
+  LoadedScenario loaded;
+  loaded.root = ConfigNode::make_map({source, 0, 0});
+  loaded.root.entries().push_back(
+      {"name", {source, 0, 0}, ConfigNode::make_scalar({source, 0, 0}, id, true)});
+  for (const auto& [key, value] : mapping.settings()) {
+    loaded.overrides.push_back(fmt::format("{}={}", key, value));
+    simcore::apply_override(loaded.root, loaded.overrides.back(), diagnostics, id);
+  }
+  loaded.spec = simcore::read_config<ScenarioSpec>(loaded.root, diagnostics);
+  if (diagnostics.has_errors()) return std::unexpected(first_error(diagnostics));
+  loaded.file = rules_file;
+  return loaded;
+}
+
+}  // namespace shardsim::scenario

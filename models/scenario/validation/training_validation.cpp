@@ -1,0 +1,169 @@
+#include "models/scenario/validation/training_validation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <expected>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "models/scenario/simulation.hpp"
+#include "models/scenario/validation/run_mapping.hpp"
+
+namespace shardsim::scenario {
+
+namespace {
+
+/// A run's step time as measured: printed, or from the throughput of one GPU, which works on
+/// `micro_batch` sequences at a time by itself where nothing but data is parallel.
+std::optional<double> measured_step(const TrainingRun& run) {
+  if (const auto printed = run.amount("step_time_s")) return printed;
+  const auto rate = run.amount("tokens_per_s_per_gpu");
+  const auto length = run.count("seq_len");
+  const auto batch = run.count("micro_batch");
+  const auto accumulation = run.count("grad_accum");
+  if (!rate || !length || !batch || !accumulation) return std::nullopt;
+  return static_cast<double>(*length * *batch * *accumulation) / *rate;
+}
+
+std::optional<double> measured_memory(const TrainingRun& run) {
+  const auto gib = run.amount("peak_memory_GiB");
+  if (!gib) return std::nullopt;
+  return std::round(*gib * 1024 * 1024 * 1024);
+}
+
+std::expected<Result, std::string> simulate(LoadedScenario scenario, const DataFolders& data) {
+  simcore::Diagnostics diagnostics;
+  auto experiment = build_experiment(std::move(scenario), {data, false}, diagnostics);
+  for (const simcore::Diagnostic& one : diagnostics.all()) {
+    if (one.severity == simcore::Severity::error) return std::unexpected(one.message);
+  }
+  if (!experiment) return std::unexpected("no experiment");
+  Simulation simulation(*experiment);
+  while (simulation.advance(1 << 20)) {
+  }
+  auto output = simulation.finish();
+  if (!output) return std::unexpected("in the forecast " + output.error().message);
+  return std::move(output->result);
+}
+
+double bytes_of(const MemoryResult& memory, MemoryFigure figure) {
+  switch (figure) {
+    case MemoryFigure::allocated:
+      return static_cast<double>(memory.peak_allocated.count);
+    case MemoryFigure::reserved:
+      break;
+    case MemoryFigure::device:
+      return static_cast<double>((memory.peak_reserved + memory.outside).count);
+  }
+  return static_cast<double>(memory.peak_reserved.count);
+}
+
+const char* strategy_name(training::Strategy strategy) {
+  switch (strategy) {
+    case training::Strategy::fsdp1:
+      return "FSDP1";
+    case training::Strategy::fsdp2:
+      return "FSDP2";
+    case training::Strategy::ddp:
+      return "DDP";
+    default:
+      return "ZeRO";
+  }
+}
+
+std::vector<ValidationGroup> groups_of(const TrainingRun& run, training::Strategy strategy) {
+  const bool fsdp = strategy == training::Strategy::fsdp1 || strategy == training::Strategy::fsdp2;
+  const char* const family = fsdp ? "FSDP" : strategy_name(strategy);
+  const std::string& trust = run.text("trust");
+  std::vector<ValidationGroup> groups;
+  if (trust == "A") groups.push_back({0, fmt::format("all {}, trust A", family)});
+  groups.push_back({1, fmt::format("all {}, trust A and B", family)});
+  if (fsdp) groups.push_back({2, fmt::format("{}, trust {}", strategy_name(strategy), trust)});
+  groups.push_back({3, run.text("gpu")});
+  groups.push_back(
+      {4, fmt::format("{}, {}, {}", run.text("source_id"), run.text("model"), run.text("gpu"))});
+  return groups;
+}
+
+class Validation {
+ public:
+  explicit Validation(const TrainingValidation& options) : options_(options) {}
+
+  void add(const TrainingRun& run) {
+    const auto step = measured_step(run);
+    const auto memory = measured_memory(run);
+    auto scenario = map_run(run, options_.rules, options_.rules_file);
+    if (scenario && run.text("sim_ready") != "Y") {
+      scenario = std::unexpected("the table marks the run as not ready for simulation");
+    }
+    if (!scenario) {
+      ValidationRow row{.id = run.text("row_id"), .quantity = {}, .why_not = scenario.error()};
+      if (step || !memory) add_row(row, step_time, step);
+      if (memory) add_row(row, peak_memory, memory);
+      return;
+    }
+    ValidationRow row{.id = run.text("row_id"),
+                      .quantity = {},
+                      .mapped = true,
+                      .why_not = {},
+                      .scored = run.text("trust") != "C",
+                      .groups = groups_of(run, scenario->spec.training.strategy)};
+    compare(run, std::move(*scenario), row, step, memory);
+  }
+
+  std::vector<ValidationRow> take() { return std::move(rows_); }
+
+ private:
+  void compare(const TrainingRun& run, LoadedScenario scenario, ValidationRow row,
+               const std::optional<double>& step, const std::optional<double>& memory) {
+    if (!step && !memory) {
+      row.why_not = "the source prints neither step time nor memory";
+      add_row(row, step_time, std::nullopt);
+      return;
+    }
+    const auto result = simulate(std::move(scenario), options_.data);
+    if (!result) row.why_not = result.error();
+    if (step) {
+      if (result) row.predicted = result->step.time.seconds();
+      add_row(row, step_time, step);
+    }
+    if (!memory) return;
+    row.predicted.reset();
+    const auto figure = options_.rules.figure(run.text("peak_memory_kind"));
+    if (!figure) {
+      row.why_not = "the source does not say what its peak of memory counts";
+    } else if (result) {
+      row.predicted = bytes_of(result->memory, *figure);
+    }
+    add_row(row, peak_memory, memory);
+  }
+
+  void add_row(ValidationRow row, std::string_view quantity,
+               const std::optional<double>& measured) {
+    row.quantity = quantity;
+    row.measured = measured;
+    rows_.push_back(std::move(row));
+  }
+
+  const TrainingValidation& options_;
+  std::vector<ValidationRow> rows_;
+};
+
+}  // namespace
+
+ValidationReport validate_training(const TrainingTable& table, const TrainingValidation& options) {
+  Validation validation(options);
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    validation.add(TrainingRun(table, row));
+    if (options.progress) {
+      options.progress(static_cast<double>(row + 1) / static_cast<double>(table.rows()));
+    }
+  }
+  ValidationReport report;
+  report.rows = validation.take();
+  report.summary = score_groups(report.rows);
+  return report;
+}
+
+}  // namespace shardsim::scenario

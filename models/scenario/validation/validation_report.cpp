@@ -1,0 +1,130 @@
+#include "models/scenario/validation/validation_report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace shardsim::scenario {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+/// Of sorted values, at least one; linear between the two nearest ranks.
+double percentile(const std::vector<double>& sorted, double share) {
+  const double rank = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(rank);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (rank - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+GroupScore score(std::string group, const std::vector<double>& errors) {
+  GroupScore made;
+  made.group = std::move(group);
+  made.rows = errors.size();
+  std::vector<double> absolute;
+  for (const double error : errors) {
+    absolute.push_back(std::abs(error));
+    made.bias += error;
+  }
+  made.bias /= static_cast<double>(errors.size());
+  std::ranges::sort(absolute);
+  made.median_abs_error = percentile(absolute, 0.5);
+  made.p90_abs_error = percentile(absolute, 0.9);
+  return made;
+}
+
+Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+/// Reasons and how many runs (not lines) they concern.
+std::vector<std::pair<std::string, std::size_t>> reasons(const ValidationReport& report) {
+  std::map<std::string, std::set<std::string>> runs;
+  for (const ValidationRow& row : report.rows) {
+    if (!row.why_not.empty()) runs[row.why_not].insert(row.id);
+  }
+  std::vector<std::pair<std::string, std::size_t>> counted;
+  for (const auto& [reason, ids] : runs) counted.emplace_back(reason, ids.size());
+  std::ranges::stable_sort(counted, std::greater{}, &std::pair<std::string, std::size_t>::second);
+  return counted;
+}
+
+}  // namespace
+
+std::optional<double> ValidationRow::relative_error() const {
+  if (!measured || !predicted) return std::nullopt;
+  return *predicted / *measured - 1;
+}
+
+std::vector<GroupScore> score_groups(const std::vector<ValidationRow>& rows) {
+  struct Group {
+    std::string name;
+    std::string_view quantity;
+    int level = 0;
+    std::vector<double> errors;
+  };
+  std::vector<Group> groups;
+  std::map<std::string, std::size_t> places;
+  for (const ValidationRow& row : rows) {
+    const auto error = row.relative_error();
+    if (!error || !row.scored) continue;
+    for (const ValidationGroup& one : row.groups) {
+      std::string name = fmt::format("{}, {}", row.quantity, one.name);
+      const auto [place, is_new] = places.try_emplace(name, groups.size());
+      if (is_new) groups.push_back({std::move(name), row.quantity, one.level, {}});
+      groups[place->second].errors.push_back(*error);
+    }
+  }
+  std::ranges::stable_sort(groups, [](const Group& a, const Group& b) {
+    return a.quantity != b.quantity ? a.quantity > b.quantity : a.level < b.level;
+  });
+  std::vector<GroupScore> scores;
+  for (Group& group : groups) scores.push_back(score(std::move(group.name), group.errors));
+  return scores;
+}
+
+std::string to_json(const ValidationReport& report) {
+  Json rows = Json::array();
+  for (const ValidationRow& row : report.rows) {
+    rows.push_back({{"id", row.id},
+                    {"measured", or_null(row.measured)},
+                    {"predicted", or_null(row.predicted)},
+                    {"relative_error", or_null(row.relative_error())},
+                    {"quantity", row.quantity},
+                    {"mapped", row.mapped},
+                    {"why_not", row.why_not.empty() ? Json(nullptr) : Json(row.why_not)}});
+  }
+  Json summary = Json::array();
+  for (const GroupScore& one : report.summary) {
+    summary.push_back({{"group", one.group},
+                       {"rows", one.rows},
+                       {"median_abs_error", one.median_abs_error},
+                       {"p90_abs_error", one.p90_abs_error},
+                       {"bias", one.bias}});
+  }
+  return Json{{"rows", std::move(rows)}, {"summary", std::move(summary)}}.dump(1) + "\n";
+}
+
+std::string to_text(const ValidationReport& report) {
+  std::string text;
+  std::size_t width = 20;
+  for (const GroupScore& one : report.summary) width = std::max(width, one.group.size());
+  text += fmt::format("{:<{}} {:>5} {:>9} {:>9} {:>9}\n", "absolute error of forecasts", width,
+                      "rows", "median", "p90", "bias");
+  for (const GroupScore& one : report.summary) {
+    text += fmt::format("{:<{}} {:>5} {:>7.1f} % {:>7.1f} % {:>+7.1f} %\n", one.group, width,
+                        one.rows, one.median_abs_error * 100, one.p90_abs_error * 100,
+                        one.bias * 100);
+  }
+  const auto counted = reasons(report);
+  if (counted.empty()) return text;
+  text += "\nruns without a forecast\n";
+  for (const auto& [reason, count] : counted) text += fmt::format("{:>6}  {}\n", count, reason);
+  return text;
+}
+
+}  // namespace shardsim::scenario
