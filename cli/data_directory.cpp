@@ -51,14 +51,18 @@ DataSearch current_data_search(std::optional<fs::path> option) {
   return search;
 }
 
-std::expected<DataDirectory, std::string> find_data_directory(const DataSearch& search) {
+std::expected<fs::path, std::string> find_data_folder(const DataSearch& search, const char* name) {
   const std::optional<Candidate> candidate = chosen_by(search);
   if (!candidate) {
     return std::unexpected("cannot tell where this executable is; name its data with --data DIR");
   }
-  auto topologies = subfolder(*candidate, "topologies");
+  return subfolder(*candidate, name);
+}
+
+std::expected<DataDirectory, std::string> find_data_directory(const DataSearch& search) {
+  auto topologies = find_data_folder(search, "topologies");
   if (!topologies) return std::unexpected(std::move(topologies.error()));
-  auto scenarios = subfolder(*candidate, "scenarios");
+  auto scenarios = find_data_folder(search, "scenarios");
   if (!scenarios) return std::unexpected(std::move(scenarios.error()));
   return DataDirectory{std::move(*topologies), std::move(*scenarios)};
 }

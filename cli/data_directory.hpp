@@ -33,4 +33,8 @@ DataSearch current_data_search(std::optional<std::filesystem::path> option);
 /// The error is one line that names the folder, what is missing in it, and how to name another.
 std::expected<DataDirectory, std::string> find_data_directory(const DataSearch& search);
 
+/// Another folder of the data directory, e.g. "validation", which not every command needs.
+std::expected<std::filesystem::path, std::string> find_data_folder(const DataSearch& search,
+                                                                   const char* name);
+
 }  // namespace shardsim::cli

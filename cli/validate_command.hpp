@@ -1,14 +1,13 @@
 // `shardsim validate`: holds forecasts against published measurements.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <functional>
-
-namespace CLI {
-class App;
-}
 
 namespace shardsim::cli {
 
+/// Adds the subcommand; when it is chosen, `action` is set to what carries it out and returns the
+/// exit status.
 void add_validate_command(CLI::App& app, std::function<int()>& action);
 
 }  // namespace shardsim::cli

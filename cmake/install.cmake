@@ -7,7 +7,7 @@ include(CMakePackageConfigHelpers)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/shardsim)
 
 install(TARGETS shardsim RUNTIME DESTINATION bin)
-install(DIRECTORY topologies scenarios DESTINATION share/shardsim)
+install(DIRECTORY topologies scenarios validation DESTINATION share/shardsim)
 install(FILES LICENSE DESTINATION share/doc/shardsim)
 
 install(TARGETS shardsim_flags shardsim_simcore shardsim_network shardsim_gpu shardsim_cuda

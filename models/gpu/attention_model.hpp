@@ -35,8 +35,9 @@ AttentionTime attention_time(const AttentionWork& work, const AttentionConstants
 double attention_bytes(const AttentionWork& work);
 
 /// The constants that serve `work` best. In this order of importance: the implementation asked for
-/// (else any), the pass (else one measured over both, else the other), the nearest head size (the
-/// larger of two equally near); the first listed wins a tie. A specification lists at least one.
+/// (else any; for FlashAttention 1 its successor, at half the speed), the pass (else one measured
+/// over both, else the other), the nearest head size (the larger of two equally near); the first
+/// listed wins a tie. A specification lists at least one.
 const AttentionConstants& choose_constants(const AttentionTable& table, const AttentionWork& work);
 
 }  // namespace shardsim::gpu

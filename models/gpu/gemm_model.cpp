@@ -39,6 +39,11 @@ double prologue(const GemmConstants& constants, DataType type) {
   return constants.prologue_depth * 2 / width;
 }
 
+double throttle(const GemmConstants& constants, PowerState power) {
+  const bool training = !power.is_benchmark() && constants.training_throttle;
+  return training ? constants.training_throttle->value : constants.throttle.value;
+}
+
 /// K divided among SMs: what each part costs, the same for every tile.
 struct Split {
   int parts = 1;
@@ -53,6 +58,7 @@ struct Problem {
   double bandwidth;  // bytes per second reached
   double sms;
   PowerState power;
+  double throttle;
 };
 
 /// Partial sums: each element written in fp32 and read again, mostly in L2 (2.5 times the memory's
@@ -113,8 +119,7 @@ void consider(const Problem& problem, const Tiling& tiling, const Split& split, 
   const double burst = waves * tiling.seconds_per_k * split.depth;
   // Throttling and the knee only add: most candidates end here.
   if (std::max(burst, best.memory) + split.reduction_time >= best.total) return;
-  const double arithmetic =
-      burst / (1 - problem.constants.throttle.value * problem.power.depth(burst));
+  const double arithmetic = burst / (1 - problem.throttle * problem.power.depth(burst));
   if (arithmetic + split.reduction_time >= best.total) return;
   const double total =
       soft_maximum(arithmetic, best.memory, problem.constants.knee_exponent) + split.reduction_time;
@@ -141,7 +146,8 @@ GemmTime gemm_time(const GemmWork& work, const GemmConstants& constants, const G
                         share.flops_per_sm * constants.efficiency.value,
                         share.bandwidth * constants.memory_efficiency.value,
                         real(share.sms),
-                        power};
+                        power,
+                        throttle(constants, power)};
   GemmTime best;
   best.total = std::numeric_limits<double>::infinity();
   best.memory = memory_time(problem);

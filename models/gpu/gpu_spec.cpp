@@ -89,7 +89,14 @@ void GemmConstants::describe(simcore::Fields<GemmConstants>& fields) {
                         "Share of the peak that large products reach at full clock."));
   fields
       .required("throttle", &GemmConstants::throttle,
-                "Share of the rate that power management takes under sustained load.")
+                "Share of the rate that power management takes in a benchmark that repeats a long "
+                "product.")
+      .at_least(Fraction{0})
+      .below(Fraction{1});
+  fields
+      .optional("training_throttle", &GemmConstants::training_throttle,
+                "The same in a training run, where all GPUs of a node, their memory and links are "
+                "busy for hours; by default as `throttle`.")
       .at_least(Fraction{0})
       .below(Fraction{1});
   fields

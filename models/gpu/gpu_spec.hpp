@@ -54,7 +54,9 @@ struct GemmConstants {
   Basis basis;
   simcore::Fraction expected_error;     ///< mean absolute error of a kernel's time
   simcore::Fraction efficiency;         ///< of the peak, at full clock
-  simcore::Fraction throttle;           ///< depth of the fall under sustained load
+  simcore::Fraction throttle;           ///< depth of the fall in a benchmark's loop
+  /// Depth of the fall in training, where the whole node runs hot for hours; absent: as `throttle`.
+  std::optional<simcore::Fraction> training_throttle;
   double tile_penalty = 0;              ///< cost of small tiles, in elements
   double prologue_depth = 0;            ///< prologue and epilogue of a tile, in units of K
   simcore::Fraction memory_efficiency;  ///< of the peak bandwidth
@@ -162,7 +164,8 @@ struct shardsim::simcore::Codec<shardsim::gpu::Basis> {
 template <>
 struct shardsim::simcore::EnumNames<shardsim::gpu::AttentionImplementation> {
   static constexpr auto values = std::to_array<EnumName<gpu::AttentionImplementation>>(
-      {{"flash_attention_2", gpu::AttentionImplementation::flash_attention_2},
+      {{"flash_attention_1", gpu::AttentionImplementation::flash_attention_1},
+       {"flash_attention_2", gpu::AttentionImplementation::flash_attention_2},
        {"flash_attention_3", gpu::AttentionImplementation::flash_attention_3},
        {"cudnn", gpu::AttentionImplementation::cudnn}});
 };

@@ -43,6 +43,7 @@ struct GemmWork {
 
 /// Which library's fused attention runs.
 enum class AttentionImplementation : std::uint8_t {
+  flash_attention_1,  ///< FlashAttention before version 2, in CUDA or Triton
   flash_attention_2,  ///< what PyTorch's scaled_dot_product_attention calls "flash"
   flash_attention_3,
   cudnn,

@@ -20,6 +20,7 @@ class PowerState {
   static constexpr PowerState benchmark() { return PowerState(-1); }
 
   constexpr PowerState() = default;
+  constexpr bool is_benchmark() const { return depth_ < 0; }
 
   /// Share of the throttle depth that applies to a kernel whose arithmetic takes `seconds` at full
   /// clock: x / (1 + x) with x = seconds / 1.1 ms in a benchmark. The time constant was fitted once

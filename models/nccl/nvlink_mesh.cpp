@@ -75,6 +75,7 @@ std::vector<std::vector<int>> NvlinkMesh::rings() const {
     Search search{.left = left, .count = count, .last = 0, .closed = true};
     if (!search.extend(0)) break;
     std::vector<int> ring;
+    ring.reserve(count);
     for (std::size_t i = 0; i < count; ++i) {
       --left[search.path[i] * count + search.path[(i + 1) % count]];
       ring.push_back(ranks_[search.path[i]]);
@@ -93,6 +94,7 @@ std::optional<std::vector<int>> NvlinkMesh::path(int from, int to) const {
   Search search{.left = left, .count = ranks_.size(), .last = index_of(to), .closed = false};
   if (!search.extend(index_of(from))) return std::nullopt;
   std::vector<int> path;
+  path.reserve(search.path.size());
   for (const std::size_t i : search.path) path.push_back(ranks_[i]);
   return path;
 }

@@ -47,7 +47,7 @@ class TrafficBuilder {
 
  private:
   const std::vector<network::LinkId>& route(network::VertexId from, network::VertexId to);
-  void note_kinds(network::LinkId link, bool between_nodes);
+  void note_kinds(network::LinkId id, bool between_nodes);
 
   const network::Graph& graph_;
   std::unordered_map<std::uint64_t, std::vector<network::LinkId>> routes_;

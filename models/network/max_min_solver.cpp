@@ -73,7 +73,7 @@ void MaxMinSolver::collect(double bound) {
   affected_.clear();
   capped_.clear();
   auto& loads = graph_.loads();
-  for (std::size_t i = 0; i < reached_.size(); ++i) {
+  for (std::size_t i = 0; i < reached_.size(); ++i) {  // grows on the way
     const ClassId id = reached_[i];
     LinkClass& link_class = graph_.classes()[id];
     ClassWork& work = work_[id];

@@ -57,7 +57,7 @@ class MaxMinSolver {
   double level_bound() const;
   double full_level(const LinkClass& link_class) const;
   void collect(double bound);
-  void sum(ClassId link_class);
+  void sum(ClassId id);
   void fill();
   bool next_full(Fill& full);
   void stop(VariableId variable, double rate, ClassId full);

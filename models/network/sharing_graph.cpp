@@ -124,10 +124,7 @@ void SharingGraph::detach(VariableId variable, double bytes, simcore::SimTime no
     const ClassUser moved = class_users_.at(link_class.users, last);
     class_users_.at(link_class.users, use.position) = moved;
     variable_uses_.at(uses_[moved.variable], moved.use).position = use.position;
-    if (last == 0) {
-      link_class.busy += now - link_class.busy_since;
-      link_class.level = infinity;
-    }
+    if (last == 0) link_class.busy += now - link_class.busy_since;
   }
   variable_uses_.release(uses_[variable]);
 }

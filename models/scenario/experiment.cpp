@@ -87,6 +87,13 @@ class Builder {
   }
 
   bool record_explicit() {
+    for (const std::string& key : training::missing_times(*spec().workload.explicit_times,
+                                                          spec().training, made_.groups)) {
+      diagnostics_.error(where("workload.explicit"),
+                         fmt::format("{} needs the time '{}'",
+                                     simcore::print_value(spec().training.strategy), key));
+    }
+    if (diagnostics_.has_errors()) return false;
     training::ExplicitWorkload workload(*spec().workload.explicit_times,
                                         spec().cpu.launch.value_or(SimTime{}));
     record_program(workload);

@@ -2,8 +2,11 @@
 //
 // Costs are per operation and independent of its size. Sources are public measurements: bare
 // launches from gpu-benches (small-kernels) and susun-blog; eager operations are chosen so that an
-// unfused Llama layer costs about 0.9 ms a step; optimizer costs from microsoft/dion pull request
-// 63 and pytorch/pytorch issues 109477 and 134191; what is assumed says so.
+// unfused Llama layer costs about 0.9 ms a step. DTensor: a dispatch takes 90 us (the bound of
+// PyTorch's own test, pull request 159699), of which an operation on a list of tensors pays most
+// once and about 12 us (assumed) for each tensor; in all this agrees with torchtitan's pull request
+// 881, where 291 tensors fused instead of foreach save 2 % of a step of 1.5 s, nearly all of it on
+// the GPU. What is assumed says so.
 #pragma once
 
 #include <optional>
@@ -19,11 +22,12 @@ struct CpuSpec {
   simcore::SimTime forward_op = simcore::SimTime::nanoseconds(8'000);
   simcore::SimTime backward_op = simcore::SimTime::nanoseconds(6'500);
   simcore::SimTime hook = simcore::SimTime::microseconds(200);
+  simcore::SimTime module_hook = simcore::SimTime::microseconds(50);
   simcore::SimTime collective = simcore::SimTime::microseconds(30);
   simcore::SimTime optimizer_step = simcore::SimTime::microseconds(500);
   simcore::SimTime optimizer_tensor = simcore::SimTime::microseconds(10);
-  simcore::SimTime dtensor_foreach = simcore::SimTime::microseconds(900);
-  simcore::SimTime dtensor_fused = simcore::SimTime::microseconds(280);
+  simcore::SimTime dtensor_foreach = simcore::SimTime::microseconds(120);
+  simcore::SimTime dtensor_fused = simcore::SimTime::microseconds(30);
 
   /// From the end of a launch call to the start on an idle GPU.
   simcore::SimTime launch_latency = simcore::SimTime::microseconds(5);
@@ -57,6 +61,11 @@ struct CpuSpec {
                   "Hooks of a sharding strategy around one unit: 0.1 to 0.3 ms in Python.")
         .at_least(none);
     fields
+        .optional("module_hook", &CpuSpec::module_hook,
+                  "Hooks of ZeRO-3 around one module of a unit, in one direction (assumed: a "
+                  "quarter of those around a unit).")
+        .at_least(none);
+    fields
         .optional("collective", &CpuSpec::collective,
                   "Issuing one collective: process group, stream waits, NCCL's enqueue "
                   "(assumed).")
@@ -72,11 +81,11 @@ struct CpuSpec {
     fields
         .optional("dtensor_foreach", &CpuSpec::dtensor_foreach,
                   "Besides, for every tensor that is a DTensor (FSDP2), with the foreach "
-                  "implementation: 138 ms for 150 tensors.")
+                  "implementation: unwrapped and checked in each of ten operations.")
         .at_least(none);
     fields
         .optional("dtensor_fused", &CpuSpec::dtensor_fused,
-                  "The same with the fused implementation: 43 ms for 150 tensors.")
+                  "The same with the fused implementation, one operation on five lists.")
         .at_least(none);
   }
 };

@@ -33,10 +33,10 @@ void Ddp::create_parameters() {
     for (std::size_t i = 0; i < shapes.size(); ++i) {
       const std::int64_t elements = shapes[i].elements();
       parameter_ids_[{unit, i}] = parameters_.size();
-      parameters_.push_back({.unit = unit,
-                             .elements = elements,
-                             .cast_by_autocast =
-                                 compute_type_ != master_type_ && shapes[i].shape.size() >= 2});
+      parameters_.push_back(
+          {.unit = unit,
+           .elements = elements,
+           .cast_by_autocast = compute_type_ != master_type_ && shapes[i].shape.size() >= 2});
       recorder_.allocate(size_of(elements, master_type_), UnitRecorder::compute,
                          MemoryKind::parameters, shapes[i].name);
       tensors.push_back({shapes[i].name, elements});
@@ -47,8 +47,8 @@ void Ddp::create_parameters() {
 
 /// New buckets are allocated before the old ones go, as in the reducer's constructor and rebuild.
 void Ddp::set_buckets(std::vector<Bucket> buckets) {
-  const MemoryKind kind = spec_.gradient_as_bucket_view ? MemoryKind::gradients
-                                                        : MemoryKind::communication_buffers;
+  const MemoryKind kind =
+      spec_.gradient_as_bucket_view ? MemoryKind::gradients : MemoryKind::communication_buffers;
   for (std::size_t b = 0; b < buckets.size(); ++b) {
     Bucket& bucket = buckets[b];
     bucket.bytes = {};
@@ -172,14 +172,14 @@ void Ddp::launch_ready_buckets() {
 void Ddp::all_reduce(Bucket& bucket) {
   cuda::ProgramRecorder& program = recorder_.program();
   program.wait_stream(nccl_stream_, UnitRecorder::compute);
-  program.launch(nccl_stream_, bucket.name,
-                 recorder_.workload().bucket(bucket.place,
-                                             {.kind = cuda::CollectiveKind::all_reduce,
-                                              .communicator = world_,
-                                              .bytes = bucket.bytes,
-                                              .type = master_type_,
-                                              .fixed_time = {},
-                                              .cpu_cost = {}}));
+  program.launch(
+      nccl_stream_, bucket.name,
+      recorder_.workload().bucket(bucket.place, {.kind = cuda::CollectiveKind::all_reduce,
+                                                 .communicator = world_,
+                                                 .bytes = bucket.bytes,
+                                                 .type = master_type_,
+                                                 .fixed_time = {},
+                                                 .cpu_cost = {}}));
   bucket.reduced = program.record_event(nccl_stream_);
 }
 

@@ -3,8 +3,7 @@
 namespace shardsim::training {
 
 std::vector<std::vector<std::size_t>> assign_buckets(std::span<const simcore::Bytes> sizes,
-                                                     simcore::Bytes first_cap,
-                                                     simcore::Bytes cap) {
+                                                     simcore::Bytes first_cap, simcore::Bytes cap) {
   std::vector<std::vector<std::size_t>> buckets;
   std::vector<std::size_t> open;
   simcore::Bytes open_size;

@@ -82,8 +82,7 @@ struct ExplicitSpec {
         .optional("all_gather_root", &ExplicitSpec::all_gather_root,
                   "All-gather of the root unit (embedding and head).")
         .at_least(zero);
-    fields
-        .optional("all_gather_block", &ExplicitSpec::all_gather_block, "All-gather of one block.")
+    fields.optional("all_gather_block", &ExplicitSpec::all_gather_block, "All-gather of one block.")
         .at_least(zero);
     fields
         .optional("reduce_scatter_root", &ExplicitSpec::reduce_scatter_root,
@@ -98,13 +97,10 @@ struct ExplicitSpec {
                   "All-reduce of the root unit: of its shard across replicas (hybrid sharding), or "
                   "of its whole gradient (`no_shard`).")
         .at_least(zero);
-    fields
-        .optional("all_reduce_block", &ExplicitSpec::all_reduce_block,
-                  "The same for one block.")
+    fields.optional("all_reduce_block", &ExplicitSpec::all_reduce_block, "The same for one block.")
         .at_least(zero);
     fields
-        .optional("ddp_head", &ExplicitSpec::ddp_head,
-                  "DDP: all-reduce of the bucket of the head.")
+        .optional("ddp_head", &ExplicitSpec::ddp_head, "DDP: all-reduce of the bucket of the head.")
         .at_least(zero);
     fields
         .optional("ddp_block", &ExplicitSpec::ddp_block,

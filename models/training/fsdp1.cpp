@@ -1,8 +1,8 @@
 #include "models/training/fsdp1.hpp"
 
-#include <fmt/format.h>
-
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace shardsim::training {
 
@@ -129,8 +129,8 @@ void Fsdp1::reshard(Unit& unit, bool free, const char* pass) {
     recorder_.release(unit.full_parameter);
     unit.unsharded = false;
     if (spec_.limit_all_gathers) {
-      free_events_.push_back({recorder_.program().record_event(UnitRecorder::compute),
-                              pass + unit_name(unit.index)});
+      free_events_.push_back(
+          {recorder_.program().record_event(UnitRecorder::compute), pass + unit_name(unit.index)});
     }
   } else if (!sharded_ && unit.full_parameter) {
     recorder_.record_stream(unit.full_parameter, UnitRecorder::compute);

@@ -81,8 +81,8 @@ class Fsdp1 final : public ShardingStrategy {
   void reduce_gradient(Unit& unit);
   void reduce_scatter(Unit& unit, const Buffer& gradient);
   void reduce_whole(Unit& unit, Buffer gradient);
-  void divide(cuda::StreamId stream, const Unit& unit, std::int64_t elements,
-              std::int64_t factor, const char* name);
+  void divide(cuda::StreamId stream, const Unit& unit, std::int64_t elements, std::int64_t factor,
+              const char* name);
   void store_gradient(Unit& unit, cuda::StreamId stream, Buffer reduced);
   bool is_hybrid() const { return replicas_ > 1 && sharded_; }
 

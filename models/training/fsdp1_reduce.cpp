@@ -14,8 +14,8 @@ using simcore::Bytes;
 void Fsdp1::collect_gradient(Unit& unit) {
   const std::int64_t elements = unit.sizes.elements;
   const Bytes bytes = size_of(elements, compute_type_);
-  Buffer flat = recorder_.allocate(bytes, UnitRecorder::compute, MemoryKind::gradients,
-                                   "flat gradient");
+  Buffer flat =
+      recorder_.allocate(bytes, UnitRecorder::compute, MemoryKind::gradients, "flat gradient");
   recorder_.copy(UnitRecorder::compute, CopyRole::concatenate, unit.index, "cat", bytes * 2,
                  unit.sizes.tensors);
   for (const Gradient& gradient : recorder_.workload().take_gradients(unit.index)) {
@@ -39,10 +39,10 @@ void Fsdp1::reduce_gradient(Unit& unit) {
   const bool casts = unit.unsharded_gradient_type != reduce_type_;
   if (casts) {
     const Bytes bytes = size_of(elements, reduce_type_);
-    gradient = recorder_.allocate(
-        bytes, post_backward_stream_,
-        sharded_ ? MemoryKind::communication_buffers : MemoryKind::gradients,
-        "gradient in reduce dtype");
+    gradient =
+        recorder_.allocate(bytes, post_backward_stream_,
+                           sharded_ ? MemoryKind::communication_buffers : MemoryKind::gradients,
+                           "gradient in reduce dtype");
     recorder_.copy(post_backward_stream_, CopyRole::cast, unit.index, "cast_grad",
                    bytes + size_of(elements, unit.unsharded_gradient_type));
   }
@@ -141,8 +141,8 @@ void Fsdp1::reduce_whole(Unit& unit, Buffer gradient) {
   divide(post_backward_stream_, unit, elements, postdivide_, "postdivide");
   if (reduce_type_ != master_type_) {
     const Bytes bytes = size_of(elements, master_type_);
-    gradient = recorder_.allocate(bytes, post_backward_stream_, MemoryKind::gradients,
-                                  "flat gradient");
+    gradient =
+        recorder_.allocate(bytes, post_backward_stream_, MemoryKind::gradients, "flat gradient");
     recorder_.copy(post_backward_stream_, CopyRole::cast, unit.index, "cast_grad",
                    bytes + size_of(elements, reduce_type_));
   }

@@ -153,8 +153,8 @@ void Fsdp2::finish_backward() {
   run_post_backward(unit(root_unit));
   for (Unit& unit : units_) {
     if (unit.post_reduce_event) {
-      recorder_.program().wait_event(
-          UnitRecorder::compute, *std::exchange(unit.post_reduce_event, std::nullopt));
+      recorder_.program().wait_event(UnitRecorder::compute,
+                                     *std::exchange(unit.post_reduce_event, std::nullopt));
     }
     recorder_.release(unit.all_reduce_input);
     unit.post_forward_indices.clear();

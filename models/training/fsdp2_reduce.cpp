@@ -143,12 +143,11 @@ void Fsdp2::store_sharded_gradient(Unit& unit, cuda::StreamId stream, Buffer red
   }
   Buffer gradient = reduced;
   if (reduce_type_ != master_type_) {
-    gradient = recorder_.allocate(gradient_bytes, stream,
-                                  unit.sharded_gradient ? MemoryKind::communication_buffers
-                                                        : MemoryKind::gradients,
-                                  "sharded gradient");
-    recorder_.copy(stream, CopyRole::cast, unit.index, "cast_grad",
-                   reduced_bytes + gradient_bytes);
+    gradient = recorder_.allocate(
+        gradient_bytes, stream,
+        unit.sharded_gradient ? MemoryKind::communication_buffers : MemoryKind::gradients,
+        "sharded gradient");
+    recorder_.copy(stream, CopyRole::cast, unit.index, "cast_grad", reduced_bytes + gradient_bytes);
   }
   if (unit.sharded_gradient) {
     recorder_.copy(stream, CopyRole::accumulate, unit.index, "accumulate", gradient_bytes * 3,

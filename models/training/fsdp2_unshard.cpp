@@ -22,14 +22,13 @@ void Fsdp2::unshard(Unit& unit) {
   const bool over_group = unit.sharded_over_group;
   Buffer output = copy_in(unit, over_group ? group_ranks_ : shard_ranks_);
   recorder_.program().wait_stream(all_gather_stream_, copy_in_stream_);
-  recorder_.collective(
-      all_gather_stream_, CollectiveRole::all_gather, unit.index, "AG",
-      {.kind = CollectiveKind::all_gather,
-       .communicator = over_group ? group_communicator_ : shard_communicator_,
-       .bytes = size_of(unit.sizes.padded_elements, compute_type_),
-       .type = compute_type_,
-       .fixed_time = {},
-       .cpu_cost = {}});
+  recorder_.collective(all_gather_stream_, CollectiveRole::all_gather, unit.index, "AG",
+                       {.kind = CollectiveKind::all_gather,
+                        .communicator = over_group ? group_communicator_ : shard_communicator_,
+                        .bytes = size_of(unit.sizes.padded_elements, compute_type_),
+                        .type = compute_type_,
+                        .fixed_time = {},
+                        .cpu_cost = {}});
   unit.all_gather_result = {output, recorder_.program().record_event(all_gather_stream_)};
 }
 
@@ -46,9 +45,9 @@ Buffer Fsdp2::copy_in(Unit& unit, std::int64_t ranks) {
     recorder_.copy(copy_in_stream_, CopyRole::cast, unit.index, "cast",
                    size_of(shard, master_type_) + input, tensors);
   }
-  Buffer output = recorder_.allocate(size_of(unit.sizes.padded_elements, compute_type_),
-                                     copy_in_stream_, MemoryKind::communication_buffers,
-                                     "all-gather output");
+  Buffer output =
+      recorder_.allocate(size_of(unit.sizes.padded_elements, compute_type_), copy_in_stream_,
+                         MemoryKind::communication_buffers, "all-gather output");
   recorder_.copy(copy_in_stream_, CopyRole::copy_in, unit.index, "CI", input * 2, tensors);
   recorder_.release(low_precision);
   return output;
@@ -72,9 +71,9 @@ void Fsdp2::wait_for_unshard(Unit& unit, Phase phase) {
 
 void Fsdp2::copy_out(Unit& unit) {
   for (const ShardedParameter& parameter : unit.sizes.parameters) {
-    unit.parameters.push_back(recorder_.allocate(
-        size_of(parameter.padded_elements, compute_type_), UnitRecorder::compute,
-        MemoryKind::gathered_parameters, parameter.name));
+    unit.parameters.push_back(recorder_.allocate(size_of(parameter.padded_elements, compute_type_),
+                                                 UnitRecorder::compute,
+                                                 MemoryKind::gathered_parameters, parameter.name));
   }
   recorder_.copy(UnitRecorder::compute, CopyRole::copy_out, unit.index, "CO",
                  size_of(unit.sizes.padded_elements, compute_type_) * 2, unit.sizes.tensors());
@@ -110,9 +109,8 @@ void Fsdp2::shard_over_group(Unit& unit) {
   Bytes total;
   for (const ShardedParameter& parameter : unit.sizes.parameters) {
     const Bytes slice = size_of(parameter.padded_elements / group_ranks_, compute_type_);
-    unit.group_slices.push_back(recorder_.allocate(slice, UnitRecorder::compute,
-                                                   MemoryKind::gathered_parameters,
-                                                   parameter.name));
+    unit.group_slices.push_back(recorder_.allocate(
+        slice, UnitRecorder::compute, MemoryKind::gathered_parameters, parameter.name));
     total += slice;
   }
   recorder_.copy(UnitRecorder::compute, CopyRole::cast, unit.index, "slice", total * 2,

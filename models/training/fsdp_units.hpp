@@ -16,9 +16,9 @@ namespace shardsim::training {
 /// One parameter cut by FSDP2 into `ranks` chunks of ceil(rows / ranks) rows.
 struct ShardedParameter {
   std::string name;
-  std::int64_t elements = 0;        ///< of the whole parameter
-  std::int64_t shard_elements = 0;  ///< held by each rank, padded to equal size
-  std::int64_t padded_elements = 0; ///< ranks x shard_elements: what an all-gather yields
+  std::int64_t elements = 0;         ///< of the whole parameter
+  std::int64_t shard_elements = 0;   ///< held by each rank, padded to equal size
+  std::int64_t padded_elements = 0;  ///< ranks x shard_elements: what an all-gather yields
 };
 
 /// A unit cut parameter by parameter; the sums run over its parameters.
@@ -36,10 +36,10 @@ PerParameterUnit shard_per_parameter(const std::vector<ParameterShape>& paramete
 
 /// A unit's parameters joined into one, padded to a multiple of the ranks.
 struct FlatUnit {
-  std::int64_t elements = 0;        ///< of the flat parameter, with alignment between parameters
-  std::int64_t shard_elements = 0;  ///< held by each rank
-  std::int64_t padded_elements = 0; ///< ranks x shard_elements
-  std::int64_t tensors = 0;         ///< parameters joined
+  std::int64_t elements = 0;         ///< of the flat parameter, with alignment between parameters
+  std::int64_t shard_elements = 0;   ///< held by each rank
+  std::int64_t padded_elements = 0;  ///< ranks x shard_elements
+  std::int64_t tensors = 0;          ///< parameters joined
 };
 
 /// `alignment` > 1 (use_orig_params: 16 bytes in elements of the compute type) pads before each

@@ -125,6 +125,9 @@ void ModelSpec::describe(simcore::Fields<ModelSpec>& fields) {
   fields.optional("tied_embeddings", &ModelSpec::tied_embeddings,
                   "Whether the head uses the embedding's table; by default the family's.");
   fields.optional("qk_norm", &ModelSpec::qk_norm, "RMS norm over each head of q and k.");
+  fields.optional("complex_rotary", &ModelSpec::complex_rotary,
+                  "Rotary positions as a product of complex fp32 numbers (Meta's code, torchtitan); "
+                  "torch.compile does not fuse it.");
   fields.optional("dropout", &ModelSpec::dropout,
                   "Dropout after attention and feed-forward network, and inside unfused "
                   "attention.");
@@ -154,6 +157,7 @@ TransformerShape resolve(const ModelSpec& spec, std::int64_t sequence_length) {
   shape.biases = spec.biases.value_or(family.biases);
   shape.tied_embeddings = spec.tied_embeddings.value_or(family.tied_embeddings);
   shape.qk_norm = spec.qk_norm;
+  shape.complex_rotary = spec.complex_rotary;
   shape.fused_qkv = family.fused_qkv;
   shape.dropout = spec.dropout;
   if (shape.positions == PositionKind::learned) {

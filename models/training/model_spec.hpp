@@ -35,6 +35,7 @@ struct ModelSpec {
   std::optional<bool> biases;
   std::optional<bool> tied_embeddings;
   bool qk_norm = false;
+  bool complex_rotary = false;
   bool dropout = false;
 
   static void describe(simcore::Fields<ModelSpec>& fields);

@@ -42,6 +42,9 @@ struct Operator {
   bool passes_gradient = false;       ///< an addition: its inputs' gradients are its output's
   bool fuses_accumulation = false;    ///< backward adds what its inputs' gradients already hold
   bool kept_by_selective = false;     ///< selective checkpointing keeps its outputs
+  bool is_module = false;             ///< a module with hooks, not a function
+  /// The module that holds this one, and maybe others, within the part ("attention"); may be empty.
+  std::string container;
 };
 
 struct OperatorGraph {

@@ -32,6 +32,29 @@ class Workspace {
   std::optional<TensorId> tensor_;
 };
 
+/// Runs the hooks before modules: first those of a container that is being entered.
+class ModuleWalk {
+ public:
+  ModuleWalk(const ModuleSink& sink, ModulePoint before, ModulePoint after)
+      : sink_(sink), before_(before), after_(after) {}
+
+  void enter(const Operator& op) {
+    if (!sink_ || !op.is_module) return;
+    if (!op.container.empty() && op.container != container_) sink_(before_, {});
+    if (!op.parameters.empty()) container_ = op.container;
+    sink_(before_, op.parameters);
+  }
+  void leave(const Operator& op) const {
+    if (sink_ && op.is_module) sink_(after_, op.parameters);
+  }
+
+ private:
+  const ModuleSink& sink_;
+  ModulePoint before_;
+  ModulePoint after_;
+  std::string_view container_;
+};
+
 bool contains(const std::vector<ValueId>& list, ValueId value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
@@ -95,18 +118,23 @@ bool OperatorTape::survives_forward(ValueId value) const {
   });
 }
 
-TensorId OperatorTape::forward(ProgramRecorder& recorder, TensorId input) {
+TensorId OperatorTape::forward(ProgramRecorder& recorder, TensorId input,
+                               const ModuleSink& modules) {
   live_[graph_.input] = input;
-  run_forward(recorder, graph_.operators.size(), false);
+  run_forward(recorder, graph_.operators.size(), false, modules);
   const TensorId output = *live_[graph_.output];
   live_[graph_.output].reset();
   return output;
 }
 
-void OperatorTape::run_forward(ProgramRecorder& recorder, std::size_t end, bool recompute) {
+void OperatorTape::run_forward(ProgramRecorder& recorder, std::size_t end, bool recompute,
+                               const ModuleSink& modules) {
+  ModuleWalk walk(modules, ModulePoint::pre_forward, ModulePoint::post_forward);
   for (std::size_t index = 0; index < end; ++index) {
     const Operator& op = graph_.operators[index];
+    walk.enter(op);
     issue_forward(recorder, op, recompute);
+    walk.leave(op);
     const auto release_dead = [&](ValueId value) {
       const bool kept =
           recompute ? is_saved(value) || value == graph_.input : survives_forward(value);
@@ -145,16 +173,19 @@ std::size_t OperatorTape::recompute_end() const {
 }
 
 TensorId OperatorTape::backward(ProgramRecorder& recorder, TensorId output_gradient,
-                                const ParameterGradientSink& sink) {
+                                const ParameterGradientSink& sink, const ModuleSink& modules) {
   if (checkpointing_ != Checkpointing::none) {
-    run_forward(recorder, recompute_end(), true);
+    run_forward(recorder, recompute_end(), true, modules);
     release_value(recorder, graph_.output);
   }
   pending_savers_ = savers_;
   gradients_[graph_.output] = {output_gradient};
   gradient_uses_[output_gradient] = 1;
+  ModuleWalk walk(modules, ModulePoint::pre_backward, ModulePoint::post_backward);
   for (std::size_t index = graph_.operators.size(); index > 0; --index) {
-    run_backward(recorder, graph_.operators[index - 1], sink);
+    const Operator& op = graph_.operators[index - 1];
+    walk.enter(op);
+    run_backward(recorder, op, sink, [&walk, &op] { walk.leave(op); });
   }
   // What checkpointing kept without any operator saving it.
   for (ValueId value = 0; value < live_.size(); ++value) release_value(recorder, value);
@@ -168,7 +199,8 @@ TensorId OperatorTape::backward(ProgramRecorder& recorder, TensorId output_gradi
 }
 
 void OperatorTape::run_backward(ProgramRecorder& recorder, const Operator& op,
-                                const ParameterGradientSink& sink) {
+                                const ParameterGradientSink& sink,
+                                const std::function<void()>& kernels_issued) {
   if (op.passes_gradient) {
     pass_gradient(recorder, op);
     release_saved(recorder, op);
@@ -188,6 +220,7 @@ void OperatorTape::run_backward(ProgramRecorder& recorder, const Operator& op,
     const Workspace workspace(recorder, op.backward_workspace, op.name);
     launch(recorder, op.backward, false);
   }
+  kernels_issued();
   for (const ValueId value : op.outputs) drop_gradients(recorder, value);
   release_saved(recorder, op);
   for (std::size_t i = 0; i < op.parameters.size(); ++i) {

@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,11 +20,16 @@
 #include "models/cuda/program_recorder.hpp"
 #include "models/training/checkpointing.hpp"
 #include "models/training/operator_graph.hpp"
+#include "models/training/workload.hpp"
 
 namespace shardsim::training {
 
 /// Receives the gradient of the unit's parameter `index`, as its last kernel has been issued.
 using ParameterGradientSink = std::function<void(std::size_t index, cuda::TensorId gradient)>;
+
+/// Told of the hooks around each module, with the parameters that it owns.
+using ModuleSink =
+    std::function<void(ModulePoint point, std::span<const std::size_t> parameters)>;
 
 class OperatorTape {
  public:
@@ -33,21 +39,24 @@ class OperatorTape {
                std::string_view prefix, Checkpointing checkpointing, bool early_stop);
 
   /// Takes over `input`; the returned output is the caller's.
-  cuda::TensorId forward(cuda::ProgramRecorder& recorder, cuda::TensorId input);
+  cuda::TensorId forward(cuda::ProgramRecorder& recorder, cuda::TensorId input,
+                         const ModuleSink& modules = {});
   /// After forward: takes over the output's gradient; the returned input gradient is the caller's.
   /// Nothing of the pass stays allocated but the gradients handed to `sink`.
   cuda::TensorId backward(cuda::ProgramRecorder& recorder, cuda::TensorId output_gradient,
-                          const ParameterGradientSink& sink);
+                          const ParameterGradientSink& sink, const ModuleSink& modules = {});
 
  private:
   bool is_saved(ValueId value) const { return savers_[value] > 0; }
   bool survives_forward(ValueId value) const;
   std::size_t recompute_end() const;
 
-  void run_forward(cuda::ProgramRecorder& recorder, std::size_t end, bool recompute);
+  void run_forward(cuda::ProgramRecorder& recorder, std::size_t end, bool recompute,
+                   const ModuleSink& modules);
   void issue_forward(cuda::ProgramRecorder& recorder, const Operator& op, bool recompute);
   void run_backward(cuda::ProgramRecorder& recorder, const Operator& op,
-                    const ParameterGradientSink& sink);
+                    const ParameterGradientSink& sink,
+                    const std::function<void()>& kernels_issued);
   void pass_gradient(cuda::ProgramRecorder& recorder, const Operator& op);
   void accumulate(cuda::ProgramRecorder& recorder, const Operator& op, ValueId value,
                   cuda::TensorId gradient);

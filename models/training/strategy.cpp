@@ -66,8 +66,8 @@ MicroBatch micro_batch(GradientSync sync, bool last) {
 
 }  // namespace
 
-cuda::Program record_program(const TrainingSpec& spec, Workload& workload,
-                             const GroupSizes& groups, int gradient_accumulation, int steps) {
+cuda::Program record_program(const TrainingSpec& spec, Workload& workload, const GroupSizes& groups,
+                             int gradient_accumulation, int steps) {
   assert(gradient_accumulation >= 1 && steps >= 1);
   cuda::ProgramRecorder program;
   UnitRecorder recorder(program, workload);

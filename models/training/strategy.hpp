@@ -17,7 +17,7 @@ namespace shardsim::training {
 /// between its forward and backward. A strategy lists those that it uses.
 ///
 /// `spec` has passed TrainingSpec::check, `groups` come from group_sizes.
-cuda::Program record_program(const TrainingSpec& spec, Workload& workload,
-                             const GroupSizes& groups, int gradient_accumulation, int steps);
+cuda::Program record_program(const TrainingSpec& spec, Workload& workload, const GroupSizes& groups,
+                             int gradient_accumulation, int steps);
 
 }  // namespace shardsim::training

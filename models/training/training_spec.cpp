@@ -1,9 +1,9 @@
 #include "models/training/training_spec.hpp"
 
-#include <fmt/format.h>
-
 #include <initializer_list>
 #include <string_view>
+
+#include <fmt/format.h>
 
 namespace shardsim::training {
 
@@ -149,9 +149,8 @@ void check_fsdp2(const TrainingSpec& spec, KeyCheck& keys) {
 }
 
 void check_fsdp1(const TrainingSpec& spec, KeyCheck& keys) {
-  keys.without_effect("fsdp1",
-                      {"reshard_after_forward", "root_rule", "reshard_after_backward", "bucket_cap",
-                       "gradient_as_bucket_view", "static_graph"});
+  keys.without_effect("fsdp1", {"reshard_after_forward", "root_rule", "reshard_after_backward",
+                                "bucket_cap", "gradient_as_bucket_view", "static_graph"});
   if (spec.backward_prefetch.depth() > 1) {
     keys.error("backward_prefetch", "fsdp1 prefetches one unit: expected pre, post or none");
   }
@@ -164,10 +163,10 @@ void check_fsdp1(const TrainingSpec& spec, KeyCheck& keys) {
 }
 
 void check_ddp(const TrainingSpec& spec, KeyCheck& keys) {
-  keys.without_effect(
-      "ddp", {"sharding", "shard_group", "reshard_after_forward", "root_rule",
-              "reshard_after_backward", "backward_prefetch", "forward_prefetch",
-              "limit_all_gathers", "use_orig_params", "fsdp1_v113", "reduce_dtype"});
+  keys.without_effect("ddp",
+                      {"sharding", "shard_group", "reshard_after_forward", "root_rule",
+                       "reshard_after_backward", "backward_prefetch", "forward_prefetch",
+                       "limit_all_gathers", "use_orig_params", "fsdp1_v113", "reduce_dtype"});
   if (spec.gradient_sync == GradientSync::all_reduce_last) {
     keys.error("gradient_sync", "all_reduce_last is a setting of fsdp2");
   }

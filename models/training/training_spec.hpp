@@ -90,7 +90,8 @@ struct TrainingSpec {
   bool hybrid() const {
     return sharding == Sharding::hybrid_shard || sharding == Sharding::hybrid_shard_zero2;
   }
-  /// Between forward and backward, parameters of blocks are freed (or sharded over a smaller group).
+  /// Between forward and backward, parameters of blocks are freed (or sharded over a smaller
+  /// group).
   bool reshards_blocks() const;
 
   static void describe(simcore::Fields<TrainingSpec>& fields);
@@ -152,10 +153,10 @@ struct EnumNames<training::OptimizerImplementation> {
 
 template <>
 struct EnumNames<training::ElementType> {
-  static constexpr auto values = std::to_array<EnumName<training::ElementType>>(
-      {{"fp32", training::ElementType::fp32},
-       {"bf16", training::ElementType::bf16},
-       {"fp16", training::ElementType::fp16}});
+  static constexpr auto values =
+      std::to_array<EnumName<training::ElementType>>({{"fp32", training::ElementType::fp32},
+                                                      {"bf16", training::ElementType::bf16},
+                                                      {"fp16", training::ElementType::fp16}});
 };
 
 template <>

@@ -1,6 +1,7 @@
 // Attention of a transformer block, fused and unfused, and rotary positions.
 
 #include <string>
+#include <utility>
 
 #include "models/training/transformer_layers.hpp"
 
@@ -14,6 +15,8 @@ namespace {
 
 gpu::AttentionImplementation implementation(AttentionKind kind) {
   switch (kind) {
+    case AttentionKind::flash_1:
+      return gpu::AttentionImplementation::flash_attention_1;
     case AttentionKind::flash_3:
       return gpu::AttentionImplementation::flash_attention_3;
     case AttentionKind::cudnn:
@@ -48,6 +51,16 @@ Launch attention_kernel(const TransformerShape& shape, const KernelContext& cont
 
 }  // namespace
 
+/// q and k are cast to fp32, multiplied as pairs by complex numbers, and cast back; backward alike.
+/// Compilers that know no complex numbers leave it so.
+Launch LayerBuilder::complex_rotary(Pass pass, std::string name, std::int64_t width) const {
+  constexpr std::int64_t wide = 4;  // bytes of fp32
+  const std::int64_t cast = context_.element_bytes() + wide;
+  const Bytes traffic{context_.tokens() * width * (cast + 2 * wide + cast)};
+  return streaming(context_, pass, std::move(name), KernelCategory::elementwise,
+                   MemoryBoundKind::stream, traffic, 6);
+}
+
 LayerBuilder::Projections LayerBuilder::rotary(Projections projections) {
   const std::string name = std::string(module_names(shape_.family).attention) + ".rotary";
   const std::int64_t width = shape_.attention_width() + shape_.kv_width();
@@ -55,6 +68,11 @@ LayerBuilder::Projections LayerBuilder::rotary(Projections projections) {
   const ValueId k = activation(name + ".k", shape_.kv_width());
   Operator& op = append(name, distinct({projections.q, projections.k}), {q, k});
   const Bytes traffic = context_.activation(width) * 2;
+  if (shape_.complex_rotary) {
+    op.forward = {complex_rotary(Pass::forward, name, width)};
+    op.backward = {complex_rotary(Pass::backward, name + ".backward", width)};
+    return {q, k, projections.v};
+  }
   op.forward = {fusible(context_, Pass::forward, name, KernelCategory::elementwise,
                         MemoryBoundKind::rotary, traffic, eager_rotary)};
   op.backward = {fusible(context_, Pass::backward, name + ".backward", KernelCategory::elementwise,
@@ -90,7 +108,8 @@ void LayerBuilder::add_fused_attention_backward(Operator& op, AttentionKind kind
                                                 bool packed) const {
   op.backward = {attention_kernel(shape_, context_, kind, Pass::backward)};
   op.backward_workspace = Bytes{context_.tokens() * 4 * (shape_.attention_width() + shape_.heads)};
-  if (kind == AttentionKind::flash && shape_.kv_heads < shape_.heads) {
+  const bool expands = kind == AttentionKind::flash || kind == AttentionKind::flash_1;
+  if (expands && shape_.kv_heads < shape_.heads) {
     const Bytes expanded = context_.activation(2 * shape_.attention_width());
     op.backward_workspace += expanded;
     op.backward.push_back(streaming(context_, Pass::backward, op.name + ".sum_groups",

@@ -29,6 +29,7 @@ ValueId LayerBuilder::logits(std::string_view module, std::size_t parameter, Val
   const ValueId output = activation("logits", shape_.vocabulary);
   Operator& op = append(name, {input}, {output});
   op.saved = {input};
+  op.is_module = true;
   op.parameters = {parameter};
   const std::int64_t tokens = context_.tokens();
   op.forward = {product(context_, Pass::forward, name, tokens, shape_.vocabulary, shape_.hidden)};
@@ -38,28 +39,37 @@ ValueId LayerBuilder::logits(std::string_view module, std::size_t parameter, Val
   return output;
 }
 
-/// Memory: beside the logits (or their gradient) two buffers of half the rest each - forward the
-/// fp32 copy and the log-softmax, which is saved; backward the latter and its gradient.
-/// Traffic in 16 bits: fused reads the logits once forward and writes the gradient over them
-/// backward, 6 bytes a logit in all; eager casts up, takes the log-softmax, and in backward its
-/// gradient and the cast down, about 26.
+/// Memory, for each logit of w bytes, by what the loss holds at its peak (bytes_per_logit):
+///   eager  forward the logit, its fp32 copy and the log-softmax, which is saved: w + 4 + 4;
+///          backward the latter, its gradient, and the gradient before it: 12 in all
+///   fused  the logit and its gradient
+/// A loss without room for an fp32 copy beside the logits is fused, whoever fused it. Traffic in 16
+/// bits: fused reads the logits once forward and writes the gradient over them backward, 6 bytes a
+/// logit in all; eager casts up, takes the log-softmax, and in backward its gradient and the cast
+/// down, about 26.
 ValueId LayerBuilder::loss(ValueId logits, double bytes_per_logit) {
+  constexpr double wide = 4;  // fp32
   const std::int64_t count = context_.tokens() * shape_.vocabulary;
-  const double extra = bytes_per_logit - static_cast<double>(context_.element_bytes());
-  const Bytes buffer{std::llround(static_cast<double>(count) * std::max(0.0, extra) / 2)};
+  const std::int64_t width = context_.element_bytes();
+  const double beside = std::max(0.0, bytes_per_logit - static_cast<double>(width));
+  const bool fused = beside < wide;
+  const double kept = std::min(beside / 2, wide);
+  const auto for_all = [count](double bytes) {
+    return Bytes{std::llround(static_cast<double>(count) * bytes)};
+  };
   const ValueId output = graph_.add_value("loss", Bytes{4});
   Operator& op = append("loss", {logits}, {output});
-  if (buffer.count > 0) {
-    const ValueId saved = graph_.add_value("loss.log_softmax", buffer);
+  if (kept > 0) {
+    const ValueId saved = graph_.add_value("loss.log_softmax", for_all(kept));
     op.outputs.push_back(saved);
     op.saved = {saved};
   }
-  op.forward_workspace = op.backward_workspace = buffer;
+  op.forward_workspace = for_all(std::min(beside - kept, wide));
+  op.backward_workspace = for_all(beside - kept);
 
-  const std::int64_t width = context_.element_bytes();
-  const std::int64_t forward_bytes = context_.compiled ? width : width == 4 ? 8 : 14;
-  const std::int64_t backward_bytes = context_.compiled ? 2 * width : 12;
-  const int launches = context_.compiled ? 1 : 3;
+  const std::int64_t forward_bytes = fused ? width : width == 4 ? 8 : 14;
+  const std::int64_t backward_bytes = fused ? 2 * width : 12;
+  const int launches = fused ? 1 : 3;
   op.forward = {streaming(context_, Pass::forward, "loss", KernelCategory::loss,
                           MemoryBoundKind::cross_entropy, Bytes{count * forward_bytes}, launches)};
   op.backward = {streaming(context_, Pass::backward, "loss.backward", KernelCategory::loss,

@@ -26,15 +26,14 @@ struct EagerCost {
 };
 
 // Traffic: measured times of unfused over fused kernels (Hugging Face and Liger on A100 and H100).
-// Launches: counted in PyTorch's decompositions; they bring an eager Llama block to about 45
+// Elementwise chains of contiguous tensors (SwiGLU, complex rotary) need no such factor: each kernel
+// reads and writes what it names. Launches: counted in PyTorch's decompositions; they bring an eager Llama block to about 45
 // forward and 80 backward operations.
 inline constexpr EagerCost eager_rms_norm_forward{10, 8};
 inline constexpr EagerCost eager_rms_norm_backward{7, 18};
 inline constexpr EagerCost eager_layer_norm_forward{1, 1};
 inline constexpr EagerCost eager_layer_norm_backward{1, 2};
 inline constexpr EagerCost eager_rotary{9, 12};
-inline constexpr double eager_swiglu_forward_traffic = 2.8;
-inline constexpr double eager_swiglu_backward_traffic = 2.3;
 /// Kernels and views around fused attention that occupy the CPU: transposes, reshapes, the call.
 inline constexpr int attention_forward_operations = 4;
 inline constexpr int attention_backward_operations = 5;

@@ -26,6 +26,16 @@ LayerBuilder::LayerBuilder(const TransformerShape& shape, const KernelContext& c
   graph_.addition_cpu_cost = context.cpu_cost(Pass::backward, 1);
 }
 
+namespace {
+
+/// "attention" of "attention.wq"; empty for a module of the block itself.
+std::string container_of(std::string_view module) {
+  const std::size_t dot = module.rfind('.');
+  return std::string(dot == std::string_view::npos ? std::string_view{} : module.substr(0, dot));
+}
+
+}  // namespace
+
 std::size_t LayerBuilder::parameter_index(std::string_view name) const {
   const auto found =
       std::find_if(parameters_.begin(), parameters_.end(),
@@ -64,6 +74,8 @@ ValueId LayerBuilder::linear(std::string_view module, ValueId input, std::int64_
   const ValueId output = activation(name, outputs);
   Operator& op = append(name, {input}, {output});
   op.saved = {input};
+  op.is_module = true;
+  op.container = container_of(module);
   op.parameters = {parameter_index(name + ".weight")};
   // The policy keeps the first, third, ... linear layer of a block.
   op.kept_by_selective = linear_layers_++ % 2 == 0;
@@ -92,6 +104,7 @@ ValueId LayerBuilder::norm(std::string_view module, ValueId input, int readers, 
   const ValueId output = activation(name, shape_.hidden);
   Operator& op = append(name, {input}, {output});
   op.saved = {input};
+  op.is_module = true;
   op.parameters = {parameter_index(name + ".weight")};
   const bool layer_norm = shape_.norm == NormKind::layer_norm;
   if (layer_norm && shape_.biases) op.parameters.push_back(parameter_index(name + ".bias"));
@@ -124,6 +137,8 @@ ValueId LayerBuilder::head_norm(std::string_view module, ValueId input, std::int
   const ValueId output = activation(name, width);
   Operator& op = append(name, {input}, {output});
   op.saved = {input};
+  op.is_module = true;
+  op.container = container_of(module);
   op.parameters = {parameter_index(name + ".weight")};
   const Bytes row = context_.activation(width);
   op.forward = {fusible(context_, Pass::forward, name, KernelCategory::normalization,
@@ -153,6 +168,7 @@ ValueId LayerBuilder::dropout(const std::string& name, ValueId input, std::int64
   const ValueId mask = graph_.add_value(name + ".mask", mask_bytes);
   Operator& op = append(name, {input}, {output, mask});
   op.saved = {mask};
+  op.is_module = true;
   op.forward = {streaming(context_, Pass::forward, name, KernelCategory::elementwise,
                           MemoryBoundKind::stream, data * 2 + mask_bytes)};
   op.backward = {streaming(context_, Pass::backward, name + ".backward",
@@ -165,6 +181,7 @@ ValueId LayerBuilder::gelu(const std::string& name, ValueId input, std::int64_t 
   const ValueId output = activation(name, width);
   Operator& op = append(name, {input}, {output});
   op.saved = {input};
+  op.is_module = true;
   const Bytes row = context_.activation(width);
   op.forward = {streaming(context_, Pass::forward, name, KernelCategory::elementwise,
                           MemoryBoundKind::activation_forward, row * 2)};
@@ -175,16 +192,15 @@ ValueId LayerBuilder::gelu(const std::string& name, ValueId input, std::int64_t 
 }
 
 /// Fused: gate and up in, product out (3); backward reads both and the gradient, writes two
-/// gradients (5). Eager splits it into silu (2 forward, 3 backward) and product (3, 6) and takes
-/// longer by the measured factors, shared out in these proportions.
+/// gradients (5). Eager splits it into silu (2 forward, 3 backward) and product (3, twice 3).
 ValueId LayerBuilder::swiglu(const std::string& name, ValueId gate, ValueId up,
                              std::int64_t width) {
   const Bytes row = context_.activation(width);
-  const auto kernel = [&](Pass pass, std::string kernel_name, double rows, int launches) {
+  const auto kernel = [&](Pass pass, std::string kernel_name, std::int64_t rows, int launches) {
     return streaming(context_, pass, std::move(kernel_name), KernelCategory::elementwise,
                      pass == Pass::forward ? MemoryBoundKind::activation_forward
                                            : MemoryBoundKind::activation_backward,
-                     Bytes{std::llround(static_cast<double>(row.count) * rows)}, launches);
+                     row * rows, launches);
   };
   if (context_.compiled) {
     const ValueId output = activation(name, width);
@@ -194,18 +210,17 @@ ValueId LayerBuilder::swiglu(const std::string& name, ValueId gate, ValueId up,
     op.backward = {kernel(Pass::backward, name + ".backward", 5, 1)};
     return output;
   }
-  const double forward = 3 * eager_swiglu_forward_traffic / 5;
-  const double backward = 5 * eager_swiglu_backward_traffic / 9;
   const ValueId activated = activation(name + ".silu", width);
   Operator& silu = append(name + ".silu", {gate}, {activated});
   silu.saved = {gate};
-  silu.forward = {kernel(Pass::forward, silu.name, 2 * forward, 1)};
-  silu.backward = {kernel(Pass::backward, silu.name + ".backward", 3 * backward, 1)};
+  silu.is_module = true;
+  silu.forward = {kernel(Pass::forward, silu.name, 2, 1)};
+  silu.backward = {kernel(Pass::backward, silu.name + ".backward", 3, 1)};
   const ValueId output = activation(name, width);
   Operator& multiply = append(name, {activated, up}, {output});
   multiply.saved = {activated, up};
-  multiply.forward = {kernel(Pass::forward, name, 3 * forward, 1)};
-  multiply.backward = {kernel(Pass::backward, name + ".backward", 6 * backward, 2)};
+  multiply.forward = {kernel(Pass::forward, name, 3, 1)};
+  multiply.backward = {kernel(Pass::backward, name + ".backward", 6, 2)};
   return output;
 }
 

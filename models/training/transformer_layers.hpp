@@ -61,6 +61,7 @@ class LayerBuilder {
   ValueId fused_attention(Projections projections, AttentionKind kind);
   ValueId unfused_attention(Projections projections);
   Projections repeat_heads(Projections projections);
+  Launch complex_rotary(Pass pass, std::string name, std::int64_t width) const;
   void add_fused_attention_backward(Operator& op, AttentionKind kind, bool packed) const;
   ValueId softmax(ValueId scores, std::int64_t elements);
 

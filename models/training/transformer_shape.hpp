@@ -33,6 +33,7 @@ struct TransformerShape {
   bool tied_embeddings = false;  ///< the head uses the embedding's table
   bool qk_norm = false;          ///< RMS norm over each head of q and k
   bool fused_qkv = false;        ///< one linear layer for q, k and v
+  bool complex_rotary = false;   ///< rotary positions as a product of complex numbers
   bool dropout = false;          ///< after attention and after the feed-forward network
 
   /// Width of q and of the attention's output.

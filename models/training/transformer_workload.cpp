@@ -1,6 +1,7 @@
 #include "models/training/transformer_workload.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <string>
 #include <utility>
@@ -37,6 +38,9 @@ std::vector<Bytes> gradient_bytes(const std::vector<ParameterShape>& parameters,
   return sizes;
 }
 
+/// Indices of the embedding's and the positions' table among the root's parameters.
+constexpr std::array<std::size_t, 2> tables{0, 1};
+
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
@@ -49,8 +53,8 @@ Bytes cublas_workspace_bytes(int compute_capability_major) {
 
 double loss_bytes_per_logit(const WorkloadSpec& spec) {
   if (spec.loss_bytes_per_logit) return *spec.loss_bytes_per_logit;
-  if (spec.precision == Precision::fp32) return 8;
-  return spec.compile ? 4 : 10;
+  if (spec.compile) return spec.precision == Precision::fp32 ? 8 : 4;
+  return 12;
 }
 
 TransformerWorkload::TransformerWorkload(const TransformerShape& shape, const WorkloadSpec& spec,
@@ -90,8 +94,15 @@ void TransformerWorkload::reserve_workspace(ProgramRecorder& recorder, Pass pass
   reserved = true;
 }
 
+ModuleSink TransformerWorkload::modules_of(int unit) const {
+  return [this, unit](ModulePoint point, std::span<const std::size_t> parameters) {
+    at_module(point, unit, parameters);
+  };
+}
+
 void TransformerWorkload::embedding_forward(ProgramRecorder& recorder) {
   assert(!stream_);
+  at_module(ModulePoint::pre_forward, root_unit);  // the model, which holds all other modules
   const ModuleNames& names = module_names(shape_.family);
   const Bytes row = context_.activation(shape_.hidden);
   const bool learned = shape_.position_rows > 0;
@@ -103,7 +114,11 @@ void TransformerWorkload::embedding_forward(ProgramRecorder& recorder) {
                      MemoryBoundKind::embedding_forward, bytes));
   };
   if (!learned || context_.compiled) {  // one kernel reads both tables and adds
+    const std::span<const std::size_t> read =
+        learned ? std::span<const std::size_t>(tables) : std::span(tables).first(1);
+    at_module(ModulePoint::pre_forward, root_unit, read);
     gather(names.embedding, row * (learned ? 3 : 2));
+    at_module(ModulePoint::post_forward, root_unit, read);
     return;
   }
   const TensorId positions =
@@ -111,9 +126,15 @@ void TransformerWorkload::embedding_forward(ProgramRecorder& recorder) {
                         ProgramRecorder::compute_stream, MemoryKind::activations, "positions");
   const TensorId tokens =
       recorder.allocate(row, ProgramRecorder::compute_stream, MemoryKind::activations, "embedding");
-  gather(names.embedding, row * 2);
-  gather(names.positions,
-         Bytes{2 * context_.sequence_length * shape_.hidden * context_.element_bytes()});
+  const auto look_up = [&](std::size_t table, std::string_view name, Bytes bytes) {
+    const std::span<const std::size_t> module = std::span(tables).subspan(table, 1);
+    at_module(ModulePoint::pre_forward, root_unit, module);
+    gather(name, bytes);
+    at_module(ModulePoint::post_forward, root_unit, module);
+  };
+  look_up(0, names.embedding, row * 2);
+  look_up(1, names.positions,
+          Bytes{2 * context_.sequence_length * shape_.hidden * context_.element_bytes()});
   launch(recorder, streaming(context_, Pass::forward, "embedding.add", KernelCategory::elementwise,
                              MemoryBoundKind::stream, row * 3));
   recorder.free(tokens);
@@ -122,23 +143,31 @@ void TransformerWorkload::embedding_forward(ProgramRecorder& recorder) {
 
 void TransformerWorkload::block_forward(ProgramRecorder& recorder, int block) {
   reserve_workspace(recorder, Pass::forward);
-  stream_ = block_tapes_[static_cast<std::size_t>(block)].forward(recorder, *stream_);
+  at_module(ModulePoint::pre_forward, block);
+  stream_ = block_tapes_[static_cast<std::size_t>(block)].forward(recorder, *stream_,
+                                                                  modules_of(block));
+  at_module(ModulePoint::post_forward, block);
 }
 
 void TransformerWorkload::head_forward(ProgramRecorder& recorder) {
   reserve_workspace(recorder, Pass::forward);
-  const TensorId loss = head_tape_->forward(recorder, *stream_);
+  const TensorId loss = head_tape_->forward(recorder, *stream_, modules_of(root_unit));
   recorder.free(loss);
   stream_.reset();
+  at_module(ModulePoint::post_forward, root_unit);
 }
 
 void TransformerWorkload::head_backward(ProgramRecorder& recorder) {
   reserve_workspace(recorder, Pass::backward);
+  at_module(ModulePoint::pre_backward, root_unit);
   const TensorId seed =
       recorder.allocate(Bytes{4}, ProgramRecorder::compute_stream, MemoryKind::activations, "loss");
-  stream_ = head_tape_->backward(recorder, seed, [&](std::size_t parameter, TensorId gradient) {
-    head_gradient(recorder, parameter, gradient);
-  });
+  stream_ = head_tape_->backward(
+      recorder, seed,
+      [&](std::size_t parameter, TensorId gradient) {
+        head_gradient(recorder, parameter, gradient);
+      },
+      modules_of(root_unit));
 }
 
 void TransformerWorkload::head_gradient(ProgramRecorder& recorder, std::size_t parameter,
@@ -152,10 +181,14 @@ void TransformerWorkload::head_gradient(ProgramRecorder& recorder, std::size_t p
 
 void TransformerWorkload::block_backward(ProgramRecorder& recorder, int block) {
   reserve_workspace(recorder, Pass::backward);
+  at_module(ModulePoint::pre_backward, block);
   stream_ = block_tapes_[static_cast<std::size_t>(block)].backward(
-      recorder, *stream_, [&](std::size_t parameter, TensorId gradient) {
+      recorder, *stream_,
+      [&](std::size_t parameter, TensorId gradient) {
         gradient_ready(recorder, {block, parameter, gradient});
-      });
+      },
+      modules_of(block));
+  at_module(ModulePoint::post_backward, block);
 }
 
 TensorId TransformerWorkload::allocate_root_gradient(ProgramRecorder& recorder,
@@ -168,10 +201,13 @@ TensorId TransformerWorkload::allocate_root_gradient(ProgramRecorder& recorder,
 void TransformerWorkload::embedding_backward(ProgramRecorder& recorder) {
   const ModuleNames& names = module_names(shape_.family);
   const auto scatter = [&](std::string_view name, std::size_t parameter, Bytes rows) {
+    const std::span<const std::size_t> module = std::span(tables).subspan(parameter, 1);
+    at_module(ModulePoint::pre_backward, root_unit, module);
     const TensorId gradient = allocate_root_gradient(recorder, parameter);
     launch(recorder, streaming(context_, Pass::backward, std::string(name) + ".backward",
                                KernelCategory::embedding, MemoryBoundKind::embedding_backward,
                                root_gradient_bytes_[parameter] + rows * 3, 4));
+    at_module(ModulePoint::post_backward, root_unit, module);
     return gradient;
   };
   const Bytes row = context_.activation(shape_.hidden);

@@ -67,6 +67,7 @@ class TransformerWorkload final : public Workload {
                                   cuda::CollectiveSpec spec) const override;
   cuda::CollectiveSpec bucket(BucketPlace place, cuda::CollectiveSpec spec) const override;
   simcore::SimTime hook_cost() const override { return setting_.cpu.hook; }
+  simcore::SimTime module_hook_cost() const override { return setting_.cpu.module_hook; }
 
   const TransformerShape& shape() const { return shape_; }
   std::int64_t tokens() const { return context_.tokens(); }
@@ -77,6 +78,7 @@ class TransformerWorkload final : public Workload {
   void head_gradient(cuda::ProgramRecorder& recorder, std::size_t parameter,
                      cuda::TensorId gradient);
   void launch(cuda::ProgramRecorder& recorder, const Launch& entry) const;
+  ModuleSink modules_of(int unit) const;
 
   TransformerShape shape_;
   TransformerSetting setting_;

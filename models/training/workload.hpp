@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -63,6 +64,19 @@ struct Gradient {
 /// issued.
 using GradientHook = std::function<void(cuda::ProgramRecorder&, const Gradient&)>;
 
+/// Where the hooks of a module run: around its kernels, in either direction. Recomputation of
+/// activations runs the forward hooks again.
+enum class ModulePoint : std::uint8_t { pre_forward, post_forward, pre_backward, post_backward };
+
+/// A module as its hooks see it: the parameters of `unit` that it owns itself, as indices into
+/// Workload::parameters(unit). Activations, dropout and modules that only hold others own none.
+struct ModulePass {
+  ModulePoint point = ModulePoint::pre_forward;
+  int unit = root_unit;
+  std::span<const std::size_t> parameters;
+};
+using ModuleHook = std::function<void(const ModulePass&)>;
+
 class Workload {
  public:
   virtual ~Workload() = default;
@@ -97,9 +111,13 @@ class Workload {
   virtual cuda::CollectiveSpec bucket(BucketPlace place, cuda::CollectiveSpec spec) const = 0;
   /// CPU time of a strategy's hooks around one unit (0 for prescribed workloads).
   virtual simcore::SimTime hook_cost() const = 0;
+  /// The same around one module, for strategies that hook into every module.
+  virtual simcore::SimTime module_hook_cost() const { return {}; }
 
   /// Calls `hook` for every gradient from now on; without one, gradients await take_gradients.
   void set_gradient_hook(GradientHook hook) { hook_ = std::move(hook); }
+  /// Calls `hook` around every module from now on, between its kernels and those of its neighbours.
+  void set_module_hook(ModuleHook hook) { module_hook_ = std::move(hook); }
   /// Gradients of `unit` completed since the last call, in order. The caller owns (and frees) them.
   std::vector<Gradient> take_gradients(int unit) {
     std::vector<Gradient> taken;
@@ -120,8 +138,14 @@ class Workload {
     }
   }
 
+  /// Compute functions come by here before and after each module's kernels.
+  void at_module(ModulePoint point, int unit, std::span<const std::size_t> parameters = {}) const {
+    if (module_hook_) module_hook_({point, unit, parameters});
+  }
+
  private:
   GradientHook hook_;
+  ModuleHook module_hook_;
   std::map<int, std::vector<Gradient>> gradients_;
 };
 

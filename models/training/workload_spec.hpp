@@ -17,7 +17,7 @@ enum class Precision : std::uint8_t { bf16, fp16, fp32, fp8 };
 
 /// `flash` is what PyTorch's scaled_dot_product_attention calls so (FlashAttention-2); `math` is
 /// unfused: two batched products with the s x s scores in memory between them.
-enum class AttentionKind : std::uint8_t { flash, flash_3, cudnn, math };
+enum class AttentionKind : std::uint8_t { flash, flash_1, flash_3, cudnn, math };
 
 struct WorkloadSpec {
   std::optional<ModelReference> model;
@@ -69,6 +69,7 @@ template <>
 struct EnumNames<training::AttentionKind> {
   static constexpr auto values = std::to_array<EnumName<training::AttentionKind>>(
       {{"flash", training::AttentionKind::flash},
+       {"flash_1", training::AttentionKind::flash_1},
        {"flash_3", training::AttentionKind::flash_3},
        {"cudnn", training::AttentionKind::cudnn},
        {"math", training::AttentionKind::math}});

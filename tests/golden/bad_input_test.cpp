@@ -73,6 +73,11 @@ const std::vector<Case> cases = {
      ":3:"},
     {"columns count characters", "name: x\ndescription: \"पाठ\"\nकुंजी: 1\n" + cluster + workload,
      ":3:1: error: "},
+    {"a prescribed workload without a time that the strategy needs",
+     "name: x\n" + cluster + "workload:\n  explicit: {blocks: 1, block_forward: 1 us, "
+     "block_backward: 1 us, all_gather_root: 1 us, all_gather_block: 1 us, "
+     "reduce_scatter_root: 1 us}\n",
+     ":4:13: error: fsdp2 needs the time 'reduce_scatter_block'"},
     {"an unknown key on the command line", good, "did you mean 'nodes'?",
      "--set cluster.node=4"},
     {"a malformed override", good, "--set", "--set cluster.nodes"},

@@ -24,6 +24,7 @@ constexpr std::array doors{
     Door{"yaml-cpp/", "simcore/config/"},
     Door{"boost/", "models/network/"},
     Door{"CLI/", "cli/"},
+    Door{"pugixml.hpp", "models/nccl/"},
     Door{"cuda.h", "tests/reference/"},
     Door{"cuda_runtime.h", "tests/reference/"},
     Door{"cuda_runtime_api.h", "tests/reference/"},

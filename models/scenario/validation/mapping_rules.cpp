@@ -1,5 +1,10 @@
 #include "models/scenario/validation/mapping_rules.hpp"
 
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 namespace shardsim::scenario {
 
 namespace {
@@ -38,6 +43,19 @@ std::optional<MemoryFigure> MappingRules::figure(std::string_view peak_memory_ki
     if (matches(rule.kind, peak_memory_kind)) return rule.is;
   }
   return std::nullopt;
+}
+
+void check_rules(const MappingRules& rules, const TrainingTable& table,
+                 simcore::Diagnostics& diagnostics) {
+  std::set<std::string> missing;
+  for (const MappingRule& rule : rules.rules) {
+    for (const auto& [column, patterns] : rule.when) {
+      if (!table.has(column)) missing.insert(column);
+    }
+  }
+  if (missing.empty()) return;
+  diagnostics.error(table.whole(), fmt::format("the rules look at columns that are missing: {}",
+                                               fmt::join(missing, ", ")));
 }
 
 bool matches(std::string_view pattern, std::string_view text) {

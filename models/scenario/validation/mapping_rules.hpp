@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/scenario/validation/training_table.hpp"
 #include "simcore/config/fields.hpp"
 
 namespace shardsim::scenario {
@@ -49,6 +50,10 @@ struct MappingRules {
   /// Nothing if no rule says what `peak_memory_kind` means.
   std::optional<MemoryFigure> figure(std::string_view peak_memory_kind) const;
 };
+
+/// Reports columns that the rules look at and the table does not have.
+void check_rules(const MappingRules& rules, const TrainingTable& table,
+                 simcore::Diagnostics& diagnostics);
 
 /// Whether all of `text` fits `pattern`, in which '*' stands for any text; case does not matter.
 bool matches(std::string_view pattern, std::string_view text);

@@ -140,8 +140,7 @@ std::expected<LoadedScenario, std::string> map_run(const TrainingRun& run,
   const auto source = std::make_shared<SourceText>(SourceText{id, ""});
   LoadedScenario loaded;
   loaded.root = ConfigNode::make_map({source, 0, 0});
-  loaded.root.entries().push_back(
-      {"name", {source, 0, 0}, ConfigNode::make_scalar({source, 0, 0}, id, true)});
+  simcore::apply_override(loaded.root, fmt::format("name=\"{}\"", id), diagnostics, id);
   for (const auto& [key, value] : mapping.settings()) {
     loaded.overrides.push_back(fmt::format("{}={}", key, value));
     simcore::apply_override(loaded.root, loaded.overrides.back(), diagnostics, id);

@@ -24,6 +24,7 @@ class TrainingTable {
 
   std::size_t rows() const { return table_.rows(); }
   bool has(std::string_view column) const { return table_.column(column).has_value(); }
+  simcore::SourceLocation whole() const { return table_.whole(); }
   /// Of a column that exists.
   const std::string& text(std::size_t row, std::string_view column) const;
 

@@ -98,17 +98,18 @@ class Validation {
       scenario = std::unexpected("the table marks the run as not ready for simulation");
     }
     if (!scenario) {
-      ValidationRow row{.id = run.text("row_id"), .quantity = {}, .why_not = scenario.error()};
+      ValidationRow row;
+      row.id = run.text("row_id");
+      row.why_not = scenario.error();
       if (step || !memory) add_row(row, step_time, step);
       if (memory) add_row(row, peak_memory, memory);
       return;
     }
-    ValidationRow row{.id = run.text("row_id"),
-                      .quantity = {},
-                      .mapped = true,
-                      .why_not = {},
-                      .scored = run.text("trust") != "C",
-                      .groups = groups_of(run, scenario->spec.training.strategy)};
+    ValidationRow row;
+    row.id = run.text("row_id");
+    row.mapped = true;
+    row.scored = run.text("trust") != "C";
+    row.groups = groups_of(run, scenario->spec.training.strategy);
     compare(run, std::move(*scenario), row, step, memory);
   }
 

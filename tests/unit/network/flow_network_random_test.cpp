@@ -121,7 +121,15 @@ class RandomTraffic final : public FlowFixture {
     const double bytes = 1e6 * (1 + pick(50));
     const std::uint64_t token = bytes_.size();
     bytes_.push_back(bytes);
-    ids_[token] = network.start(flow.uses, bytes, simcore::BitRate{flow.cap}, *this, token);
+    // Half of the flows run over sets that were made known, often long before.
+    if (pick(2) == 0) {
+      if (known_.size() < 12) known_.emplace_back(network.add_link_set(flow.uses), flow.uses);
+      const auto& [set, uses] = known_[pick(static_cast<unsigned>(known_.size()))];
+      flow.uses = uses;
+      ids_[token] = network.start(set, bytes, simcore::BitRate{flow.cap}, *this, token);
+    } else {
+      ids_[token] = network.start(flow.uses, bytes, simcore::BitRate{flow.cap}, *this, token);
+    }
     running_[token] = flow;
   }
 
@@ -131,6 +139,7 @@ class RandomTraffic final : public FlowFixture {
   std::size_t links_per_flow_;
   std::vector<double> carried_;
   std::vector<double> bytes_;
+  std::vector<std::pair<LinkSetId, std::vector<LinkUse>>> known_;
   std::map<std::uint64_t, ReferenceFlow> running_;
   std::map<std::uint64_t, FlowId> ids_;
 };
@@ -146,6 +155,18 @@ TEST_CASE("random traffic always has the rates that filling from nothing gives")
     for (int i = 0; i < 150; ++i) {
       traffic.change_something();
       if (i % 2 == 0) traffic.check_rates();
+    }
+    traffic.finish_and_check_bytes();
+  }
+}
+
+TEST_CASE("random coupled flows over many links divide them right") {
+  for (unsigned seed = 1; seed <= 12; ++seed) {
+    CAPTURE(seed);
+    RandomTraffic traffic(seed, std::vector<double>(60, 10e9), 24);
+    for (int i = 0; i < 60; ++i) {
+      traffic.change_something();
+      traffic.check_rates();
     }
     traffic.finish_and_check_bytes();
   }

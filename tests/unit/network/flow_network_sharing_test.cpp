@@ -106,6 +106,36 @@ TEST_CASE("weights that differ by twelve orders of magnitude do not cost digits"
   CHECK(f.rate(light) == doctest::Approx(6e21).epsilon(1e-14));
 }
 
+TEST_CASE("a known set of links stays whole while others divide its links") {
+  FlowFixture f(std::vector<double>(8, 10e9));
+  std::vector<LinkUse> ring;
+  for (LinkId link = 0; link < 8; ++link) ring.push_back({link, 1.0});
+  const LinkSetId known = f.network.add_link_set(ring);
+  CHECK(f.network.add_link_set(ring) == known);
+  f.network.start(known, 1e9, simcore::BitRate{}, f, 100);
+  f.run();
+  // Idle, its links are divided, and some of the parts again.
+  f.start({{0, 1.0}, {1, 1.0}, {2, 1.0}, {3, 1.0}}, 1e9);
+  f.start({{2, 0.5}, {3, 2.0}}, 1e9);
+  f.start({{7, 1.0}}, 1e9);
+  f.run();
+  f.network.set_bandwidth(6, simcore::BitRate{5e9});
+  const FlowId again = f.network.start(known, 1e9, simcore::BitRate{}, f, 101);
+  CHECK(f.rate(again) == doctest::Approx(5e9).epsilon(1e-15));
+  // Divided while it runs.
+  const FlowId rival = f.start({{5, 1.0}}, 1e12);
+  CHECK(f.rate(rival) == doctest::Approx(5e9).epsilon(1e-15));
+  f.run_until(f.queue.now() + simcore::SimTime::microseconds(300'000));
+  const double expected[] = {3e9, 3e9, 3.5e9, 5e9, 2e9, 0, 2e9, 3e9};
+  for (LinkId link = 0; link < 8; ++link) {
+    CAPTURE(link);
+    if (link != 5) CHECK(f.bytes_on(link) == doctest::Approx(expected[link]).epsilon(1e-14));
+  }
+  // And once more, after nothing new.
+  const FlowId third = f.network.start(known, 1e9, simcore::BitRate{}, f, 102);
+  CHECK(f.rate(third) == doctest::Approx(5e9).epsilon(1e-15));
+}
+
 TEST_CASE("one solve for all changes of an instant") {
   FlowFixture f({10e9, 20e9, 30e9});
   for (LinkId link = 0; link < 3; ++link) {

@@ -63,6 +63,16 @@ TEST_CASE("a peak below one is the share in use, and holds through splits") {
   CHECK(f.network.statistics(1).peak_share == doctest::Approx(0.75));
 }
 
+TEST_CASE("a link that was full once is not taken for full later") {
+  FlowFixture f({10e9});
+  f.start({{0, 1.0}}, 1e9);
+  f.run();
+  f.network.reset_statistics();
+  f.start({{0, 1.0}}, 1e9, 2e9);
+  f.run();
+  CHECK(f.network.statistics(0).peak_share == doctest::Approx(0.2));
+}
+
 TEST_CASE("after a reset only what moves from then on counts") {
   FlowFixture f({10e9, 10e9});
   f.start({{0, 1.0}}, 1e9);

@@ -30,8 +30,8 @@ TEST_CASE("times that are not given are zero, or named if the strategy needs the
 TEST_CASE("bare numbers, negative times and unknown keys are errors") {
   const auto fails = [](std::string_view text) {
     simcore::Diagnostics diagnostics;
-    const auto source = std::make_shared<const simcore::SourceText>(
-        simcore::SourceText{"test", std::string(text)});
+    const auto source =
+        std::make_shared<const simcore::SourceText>(simcore::SourceText{"test", std::string(text)});
     const auto node = simcore::read_yaml(source, diagnostics);
     if (node) simcore::read_config<ExplicitSpec>(*node, diagnostics);
     return diagnostics.has_errors();

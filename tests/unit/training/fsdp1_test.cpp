@@ -1,5 +1,8 @@
 #include "models/training/fsdp1.hpp"
 
+#include <set>
+#include <string>
+
 #include <doctest/doctest.h>
 
 #include "tests/unit/training/program_inspection.hpp"
@@ -227,6 +230,18 @@ TEST_CASE("forward prefetch issues the next all-gather before this unit's forwar
   const auto earlier = run(spec);
   CHECK(position(earlier[1], "AG0") < position(earlier[1], "embF"));
   CHECK(position(earlier[1], "AG1") > position(earlier[1], "F0"));
+}
+
+TEST_CASE("the limiter is asked once for a unit that forward prefetched") {
+  TrainingSpec spec = fsdp1();
+  spec.forward_prefetch = 1;
+  std::set<std::string> asked;
+  const RunStep step = run(spec, 4).back();
+  for (const RunWait& wait : step.cpu_waits) {
+    if (wait.to_us > step.operation("headF").cpu_issue_us) break;  // backward
+    CHECK(asked.insert(wait.name.substr(0, wait.name.find(" waits"))).second);
+  }
+  CHECK(asked.size() > 3);
 }
 
 TEST_CASE("prefetch before or after backward gives the same GPU times while the limiter is off") {

@@ -72,8 +72,7 @@ TEST_CASE("FSDP2 memory: peak of backward as in closed form") {
   // At the end of B1: the root, the unit, the next unit's all-gather output, its gradients, the
   // previous unit's reduce-scatter input; and the sharded gradients of the two units above.
   const std::int64_t transient = root_elements * 2 + block_elements * (2 + 2 + 2 + 4);
-  CHECK(step.peak.total() ==
-        shards * (4 + 8) + transient + 2 * (block_elements / shard) * 4);
+  CHECK(step.peak.total() == shards * (4 + 8) + transient + 2 * (block_elements / shard) * 4);
   CHECK(step.peak.of(MemoryKind::gathered_parameters) == (root_elements + block_elements) * 2);
 }
 
@@ -89,8 +88,8 @@ TEST_CASE("FSDP2 memory: deeper prefetch holds one more all-gather output a leve
 
 TEST_CASE("FSDP2 memory returns to the same value after every step") {
   for (const ElementType reduce : {ElementType::fp32, ElementType::bf16, ElementType::fp16}) {
-    for (const GradientSync sync : {GradientSync::every_micro_batch,
-                                    GradientSync::last_micro_batch, GradientSync::all_reduce_last}) {
+    for (const GradientSync sync : {GradientSync::every_micro_batch, GradientSync::last_micro_batch,
+                                    GradientSync::all_reduce_last}) {
       for (const std::int64_t replicas : {1, 4}) {
         for (const std::int64_t group : {2, 8}) {
           for (const bool reshard_after_backward : {true, false}) {
@@ -146,13 +145,12 @@ TEST_CASE("without gradient sync nothing is reduced, and unsharded gradients sta
   const InspectedStep step = record(spec, 3).back();
   CHECK(step.count(CollectiveKind::reduce_scatter) == blocks + 1);
   CHECK(step.count(CollectiveKind::all_gather) == 3 * (2 * blocks + 1));
-  CHECK(step.peak_of(MemoryKind::gradients) >=
-        (root_elements + blocks * block_elements) * 4);
+  CHECK(step.peak_of(MemoryKind::gradients) >= (root_elements + blocks * block_elements) * 4);
+  CHECK(step.copies.at("GCI0") == block_elements * (4 + 4));
   spec.gradient_sync = GradientSync::every_micro_batch;
   const InspectedStep synced = record(spec, 3).back();
   CHECK(synced.count(CollectiveKind::reduce_scatter) == 3 * (blocks + 1));
-  CHECK(synced.peak_of(MemoryKind::gradients) <
-        (root_elements + blocks * block_elements) * 4);
+  CHECK(synced.peak_of(MemoryKind::gradients) < (root_elements + blocks * block_elements) * 4);
 }
 
 TEST_CASE("parameters kept after backward are not gathered in the next micro-batch's forward") {

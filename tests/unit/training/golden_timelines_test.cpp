@@ -1,8 +1,8 @@
-#include <doctest/doctest.h>
-
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/unit/training/strategy_run.hpp"
 
@@ -78,8 +78,7 @@ TEST_CASE("every golden schedule is reproduced event for event") {
     CAPTURE(name);
     const std::size_t iteration = timeline.at("iteration");
     const auto steps = run(file.at("workloads").at(set).get<std::string>(),
-                           timeline.at("training").get<std::string>(),
-                           static_cast<int>(iteration));
+                           timeline.at("training").get<std::string>(), static_cast<int>(iteration));
     REQUIRE(steps.size() == iteration);
     check_equal(steps.back(), timeline);
   }

@@ -2,8 +2,6 @@
 // collectives of each step.
 #pragma once
 
-#include <doctest/doctest.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -12,6 +10,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <doctest/doctest.h>
 
 #include "models/cuda/program.hpp"
 
@@ -96,9 +96,8 @@ inline std::vector<InspectedStep> inspect(const cuda::Program& program) {
       }
       case cuda::OpCode::record_stream:
         REQUIRE(live.contains(op.index));
-        steps.back()
-            .also_used_by[program.names[live.at(op.index).name]]
-            .insert(program.streams[op.stream].name);
+        steps.back().also_used_by[program.names[live.at(op.index).name]].insert(
+            program.streams[op.stream].name);
         break;
       case cuda::OpCode::collective: {
         const cuda::CollectiveSpec& spec = program.collectives[op.index];

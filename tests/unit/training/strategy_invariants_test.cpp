@@ -1,12 +1,11 @@
 // What holds for every schedule, whatever the times: tried on times drawn from a fixed sequence.
-#include <doctest/doctest.h>
-
-#include <fmt/format.h>
-
 #include <cstdint>
 #include <random>
 #include <string>
 #include <utility>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "tests/unit/training/strategy_run.hpp"
 
@@ -28,11 +27,11 @@ ExplicitSpec drawn_times(std::uint32_t seed) {
         &ExplicitSpec::copy_out, &ExplicitSpec::gradient_copy_in}) {
     spec.*member = time();
   }
-  for (auto member : {&ExplicitSpec::all_gather_root, &ExplicitSpec::all_gather_block,
-                      &ExplicitSpec::reduce_scatter_root, &ExplicitSpec::reduce_scatter_block,
-                      &ExplicitSpec::all_reduce_root, &ExplicitSpec::all_reduce_block,
-                      &ExplicitSpec::ddp_head, &ExplicitSpec::ddp_block,
-                      &ExplicitSpec::ddp_embedding}) {
+  for (auto member :
+       {&ExplicitSpec::all_gather_root, &ExplicitSpec::all_gather_block,
+        &ExplicitSpec::reduce_scatter_root, &ExplicitSpec::reduce_scatter_block,
+        &ExplicitSpec::all_reduce_root, &ExplicitSpec::all_reduce_block, &ExplicitSpec::ddp_head,
+        &ExplicitSpec::ddp_block, &ExplicitSpec::ddp_embedding}) {
     spec.*member = time();
   }
   return spec;
@@ -67,8 +66,7 @@ void check_order(const RunStep& step, bool regathers) {
     CHECK(step.operation(named("AG", block)).end_us <= step.operation(named("F", block)).start_us);
     CHECK(backward_gather(step, block, regathers).end_us <=
           step.operation(named("B", block)).start_us);
-    CHECK(step.operation(named("RS", block)).start_us >=
-          step.operation(named("B", block)).end_us);
+    CHECK(step.operation(named("RS", block)).start_us >= step.operation(named("B", block)).end_us);
   }
   for (const RunOperation& operation : step.operations) {
     if (operation.communicator.empty()) continue;

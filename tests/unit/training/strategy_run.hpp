@@ -2,8 +2,6 @@
 // collectives, and keeps what happened in each step.
 #pragma once
 
-#include <doctest/doctest.h>
-
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -11,6 +9,8 @@
 #include <string_view>
 #include <variant>
 #include <vector>
+
+#include <doctest/doctest.h>
 
 #include "models/cuda/runtime.hpp"
 #include "models/training/explicit_workload.hpp"
@@ -144,11 +144,9 @@ inline std::vector<RunStep> run_alone(const cuda::Program& program) {
       const bool collective = op.code == cuda::OpCode::collective;
       target.operations.push_back(
           {program.names[op.name], program.streams[op.stream].name,
-           collective
-               ? program.communicators[program.collectives[op.index].communicator]
-               : std::string(),
-           to_us(record.start - zero), to_us(record.end - zero),
-           to_us(record.cpu_issue - zero)});
+           collective ? program.communicators[program.collectives[op.index].communicator]
+                      : std::string(),
+           to_us(record.start - zero), to_us(record.end - zero), to_us(record.cpu_issue - zero)});
     } else if (op.code == cuda::OpCode::cpu_wait_event) {
       const cuda::CpuWaitRecord& record = waits.at(index);
       target.cpu_waits.push_back(

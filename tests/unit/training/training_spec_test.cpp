@@ -1,10 +1,10 @@
 #include "models/training/training_spec.hpp"
 
-#include <doctest/doctest.h>
-
 #include <memory>
 #include <string>
 #include <string_view>
+
+#include <doctest/doctest.h>
 
 namespace shardsim::training {
 namespace {

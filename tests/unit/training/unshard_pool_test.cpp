@@ -1,8 +1,8 @@
 // How many gathered units the caching allocator ends up holding: the memory that the limiter is
 // there for.
-#include <doctest/doctest.h>
-
 #include <set>
+
+#include <doctest/doctest.h>
 
 #include "tests/unit/training/sized_workload.hpp"
 #include "tests/unit/training/strategy_run.hpp"
@@ -37,8 +37,7 @@ cuda::Program only_pool(cuda::Program program, std::string_view stream) {
 std::int64_t blocks_held(std::string_view training, std::string_view stream) {
   SizedWorkload workload(4, 64, 8192);
   const auto spec = from_yaml<TrainingSpec>(training);
-  const auto steps =
-      run_alone(only_pool(record_program(spec, workload, {8, 8, 1}, 1, 4), stream));
+  const auto steps = run_alone(only_pool(record_program(spec, workload, {8, 8, 1}, 1, 4), stream));
   return steps.back().memory.peak_reserved / block_bytes;
 }
 
@@ -65,8 +64,8 @@ TEST_CASE("all-gather outputs held by FSDP2's copy-in pool") {
   CHECK(blocks_held("{strategy: fsdp2}", "ag_copy_in") == 2);
   CHECK(blocks_held("{strategy: fsdp2, reshard_after_forward: false}", "ag_copy_in") == 2);
   CHECK(blocks_held("{strategy: fsdp2, forward_prefetch: 1}", "ag_copy_in") == 2);
-  CHECK(blocks_held("{strategy: fsdp2, forward_prefetch: 2, backward_prefetch: 2}",
-                    "ag_copy_in") == 3);
+  CHECK(blocks_held("{strategy: fsdp2, forward_prefetch: 2, backward_prefetch: 2}", "ag_copy_in") ==
+        3);
 }
 
 }  // namespace

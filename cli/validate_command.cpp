@@ -1,0 +1,134 @@
+#include "cli/validate_command.hpp"
+
+#include <fmt/format.h>
+
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "cli/data_directory.hpp"
+#include "cli/output_target.hpp"
+#include "cli/progress_line.hpp"
+#include "models/scenario/validation/training_validation.hpp"
+#include "simcore/text_file.hpp"
+
+namespace shardsim::cli {
+
+namespace {
+
+constexpr int exit_success = 0;
+constexpr int exit_bad_input = 2;
+
+struct ValidateArguments {
+  std::string training;
+  std::string rules;
+  std::string json;
+  std::string data;
+};
+
+std::optional<scenario::TrainingTable> read_table(const std::string& file,
+                                                  simcore::Diagnostics& diagnostics) {
+  auto text = simcore::read_text_file(file, scenario::max_csv_bytes);
+  const auto source =
+      std::make_shared<simcore::SourceText>(simcore::SourceText{file, text.value_or("")});
+  if (!text) {
+    diagnostics.error({source, 0, 0}, text.error());
+    return std::nullopt;
+  }
+  return scenario::TrainingTable::read(source, diagnostics);
+}
+
+class ValidateCommand {
+ public:
+  explicit ValidateCommand(ValidateArguments arguments) : arguments_(std::move(arguments)) {}
+
+  int run() {
+    if (!load()) return exit_bad_input;
+    scenario::ValidationReport report;
+    {
+      ProgressLine progress("validating");
+      options_.progress = [&progress](double share) { progress.update(share); };
+      report = scenario::validate_training(*table_, options_);
+    }
+    return write(report);
+  }
+
+ private:
+  bool load() {
+    simcore::Diagnostics diagnostics;
+    table_ = read_table(arguments_.training, diagnostics);
+    if (find_data()) {
+      auto rules =
+          simcore::read_config_file<scenario::MappingRules>(options_.rules_file, diagnostics);
+      if (rules) options_.rules = std::move(*rules);
+      if (rules && table_) scenario::check_rules(*rules, *table_, diagnostics);
+    } else {
+      table_.reset();
+    }
+    std::cerr << simcore::to_text(diagnostics);
+    return table_.has_value() && !diagnostics.has_errors();
+  }
+
+  bool find_data() {
+    std::optional<std::filesystem::path> data;
+    if (!arguments_.data.empty()) data = arguments_.data;
+    const DataSearch search = current_data_search(data);
+    const auto folders = find_data_directory(search);
+    if (!folders) {
+      std::cerr << "shardsim: " << folders.error() << '\n';
+      return false;
+    }
+    options_.data.topologies = folders->topologies;
+    options_.data.scenarios = folders->scenarios;
+    options_.rules_file = arguments_.rules;
+    if (!arguments_.rules.empty()) return true;
+    const auto folder = find_data_folder(search, "validation");
+    if (!folder) {
+      std::cerr << "shardsim: " << folder.error() << '\n';
+      return false;
+    }
+    options_.rules_file = *folder / "training_rules.yaml";
+    return true;
+  }
+
+  int write(const scenario::ValidationReport& report) const {
+    bool written = true;
+    if (!arguments_.json.empty()) {
+      const auto done = write_document(
+          arguments_.json, [&](std::ostream& out) { out << scenario::to_json(report); });
+      if (!done) std::cerr << "shardsim validate: " << done.error() << '\n';
+      written = done.has_value();
+    }
+    std::ostream& people = arguments_.json == "-" ? std::cerr : std::cout;
+    people << scenario::to_text(report);
+    people.flush();
+    return written ? exit_success : exit_bad_input;
+  }
+
+  ValidateArguments arguments_;
+  scenario::TrainingValidation options_;
+  std::optional<scenario::TrainingTable> table_;
+};
+
+}  // namespace
+
+void add_validate_command(CLI::App& app, std::function<int()>& action) {
+  auto arguments = std::make_shared<ValidateArguments>();
+  CLI::App* validate =
+      app.add_subcommand("validate", "Hold forecasts against published measurements");
+  validate->add_option("--training", arguments->training, "Table of published training runs (CSV)")
+      ->required();
+  validate->add_option("--json", arguments->json,
+                       "Write every row and the errors by group as JSON; '-': standard output");
+  validate->add_option("--rules", arguments->rules,
+                       "Rules that map runs to scenarios; by default the shipped ones");
+  validate->add_option("--data", arguments->data,
+                       "Folder that holds topologies/, scenarios/ and validation/");
+  validate->callback([arguments, &action] {
+    action = [arguments] { return ValidateCommand(*arguments).run(); };
+  });
+}
+
+}  // namespace shardsim::cli

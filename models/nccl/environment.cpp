@@ -1,0 +1,282 @@
+#include "models/nccl/environment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <vector>
+
+namespace shardsim::nccl {
+
+using simcore::quote;
+
+namespace {
+
+constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
+
+struct NumberVariable {
+  std::string_view name;
+  Setting Environment::*setting;
+  std::int64_t least;  ///< NCCL means "not set" by -2; the negative is accepted besides
+  std::int64_t most;
+};
+constexpr std::array number_variables{
+    NumberVariable{"NCCL_NTHREADS", &Environment::threads, 64, 512},
+    NumberVariable{"NCCL_LL128_NTHREADS", &Environment::ll128_threads, 160, 640},
+    NumberVariable{"NCCL_PAT_ENABLE", &Environment::pat_enable, 0, 2},
+    NumberVariable{"NCCL_NVLS_ENABLE", &Environment::nvls_enable, 0, 2},
+    NumberVariable{"NCCL_COLLNET_ENABLE", &Environment::collnet_enable, 0, 1},
+    NumberVariable{"NCCL_COLLNET_NODE_THRESHOLD", &Environment::collnet_node_threshold, 0, no_limit},
+    NumberVariable{"NCCL_NET_OVERHEAD", &Environment::net_overhead_ns, 0, no_limit},
+    NumberVariable{"NCCL_LL128_C2C", &Environment::ll128_c2c, 0, 1},
+    NumberVariable{"NCCL_BUFFSIZE", &Environment::buffer_bytes, 1, no_limit},
+    NumberVariable{"NCCL_LL_BUFFSIZE", &Environment::ll_buffer_bytes, 1, no_limit},
+    NumberVariable{"NCCL_LL128_BUFFSIZE", &Environment::ll128_buffer_bytes, 1, no_limit},
+    NumberVariable{"NCCL_P2P_NET_CHUNKSIZE", &Environment::p2p_net_chunk_bytes, 1, no_limit},
+    NumberVariable{"NCCL_P2P_PCI_CHUNKSIZE", &Environment::p2p_pci_chunk_bytes, 1, no_limit},
+    NumberVariable{"NCCL_P2P_NVL_CHUNKSIZE", &Environment::p2p_nvl_chunk_bytes, 1, no_limit},
+    NumberVariable{"NCCL_P2P_LL_THRESHOLD", &Environment::p2p_ll_threshold_bytes, 0, no_limit},
+    NumberVariable{"NCCL_CHUNK_SIZE", &Environment::chunk_bytes, 0, no_limit},
+    NumberVariable{"NCCL_NVLS_CHUNKSIZE", &Environment::nvls_chunk_bytes, 1, no_limit},
+    NumberVariable{"NCCL_NVLSTREE_MAX_CHUNKSIZE", &Environment::nvls_tree_chunk_bytes, 1, no_limit},
+    // The older name of each first, so that the newer one wins.
+    NumberVariable{"NCCL_MIN_NRINGS", &Environment::least_channels, 0, 64},
+    NumberVariable{"NCCL_MAX_NRINGS", &Environment::most_channels, 1, 64},
+    NumberVariable{"NCCL_MIN_NCHANNELS", &Environment::least_channels, 0, 64},
+    NumberVariable{"NCCL_MAX_NCHANNELS", &Environment::most_channels, 1, 64},
+    NumberVariable{"NCCL_MIN_CTAS", &Environment::least_ctas, 1, 64},
+    NumberVariable{"NCCL_MAX_CTAS", &Environment::most_ctas, 1, 64},
+    NumberVariable{"NCCL_NVLS_NCHANNELS", &Environment::nvls_channels, 1, 64},
+    NumberVariable{"NCCL_MIN_P2P_NCHANNELS", &Environment::least_p2p_channels, 1, 64},
+    NumberVariable{"NCCL_MAX_P2P_NCHANNELS", &Environment::most_p2p_channels, 1, 64},
+    NumberVariable{"NCCL_NCHANNELS_PER_NET_PEER", &Environment::channels_per_net_peer, 1, 64},
+    NumberVariable{"NCCL_CGA_CLUSTER_SIZE", &Environment::cga_cluster_size, 0, 8},
+    NumberVariable{"NCCL_P2P_PER_CHANNEL_NET_BW", &Environment::p2p_per_channel_net_bw, 1, no_limit},
+    NumberVariable{"NCCL_P2P_SCHEDULE_GROUP_SIZE", &Environment::p2p_schedule_group_size, 1,
+                   no_limit},
+    NumberVariable{"NCCL_UNPACK_DOUBLE_NCHANNELS", &Environment::unpack_double_channels, 0, 1},
+    NumberVariable{"NCCL_CROSS_NIC", &Environment::cross_nic, 0, 2},
+    NumberVariable{"NCCL_P2P_DISABLE", &Environment::p2p_disable, 0, 1},
+    NumberVariable{"NCCL_NVB_DISABLE", &Environment::nvb_disable, 0, 1},
+    NumberVariable{"NCCL_SHM_DISABLE", &Environment::shm_disable, 0, 1},
+    NumberVariable{"NCCL_NET_GDR_READ", &Environment::net_gdr_read, 0, 1},
+    NumberVariable{"NCCL_NET_GDR_C2C", &Environment::net_gdr_c2c, 0, 1},
+    NumberVariable{"NCCL_PXN_DISABLE", &Environment::pxn_disable, 0, 1},
+    NumberVariable{"NCCL_P2P_PXN_LEVEL", &Environment::p2p_pxn_level, 0, 2},
+    NumberVariable{"NCCL_PXN_C2C", &Environment::pxn_c2c, 0, 1},
+    NumberVariable{"NCCL_IB_MERGE_NICS", &Environment::ib_merge_nics, 0, 1},
+    NumberVariable{"NCCL_MNNVL_ENABLE", &Environment::mnnvl_enable, 0, 2},
+    NumberVariable{"NCCL_IGNORE_CPU_AFFINITY", &Environment::ignore_cpu_affinity, 0, 1},
+    NumberVariable{"NCCL_IB_QPS_PER_CONNECTION", &Environment::ib_qps_per_connection, 1, 128},
+    NumberVariable{"NCCL_IB_SPLIT_DATA_ON_QPS", &Environment::ib_split_data_on_qps, 0, 1},
+    NumberVariable{"NCCL_IB_AR_THRESHOLD", &Environment::ib_adaptive_routing_threshold_bytes, 0,
+                   no_limit},
+    NumberVariable{"NCCL_NET_SHARED_BUFFERS", &Environment::net_shared_buffers, 0, 1},
+    NumberVariable{"NCCL_NET_SHARED_COMMS", &Environment::net_shared_comms, 0, 1},
+    NumberVariable{"NCCL_SOCKET_NTHREADS", &Environment::socket_threads, 0, 16},
+    NumberVariable{"NCCL_NSOCKS_PERTHREAD", &Environment::sockets_per_thread, 0, 64},
+    NumberVariable{"NCCL_GRAPH_REGISTER", &Environment::graph_register, 0, 1},
+    NumberVariable{"NCCL_LOCAL_REGISTER", &Environment::local_register, 0, 1},
+    NumberVariable{"NCCL_WIN_ENABLE", &Environment::window_enable, 0, 1},
+    NumberVariable{"NCCL_SYM_CTAS", &Environment::symmetric_ctas, 0, 64},
+    NumberVariable{"NCCL_SYM_NOWIN_ENABLE", &Environment::symmetric_without_window, 0, 1},
+    NumberVariable{"NCCL_SYM_CE_THRESHOLD", &Environment::symmetric_copy_engine_threshold, 0,
+                   no_limit},
+    NumberVariable{"NCCL_SYM_TMA_ENABLE", &Environment::symmetric_tma, 0, 1},
+    NumberVariable{"NCCL_ALLGATHERV_ENABLE", &Environment::all_gather_v_enable, 0, 1},
+    NumberVariable{"NCCL_RUNTIME_CONNECT", &Environment::runtime_connect, 0, 1},
+};
+
+struct TextVariable {
+  std::string_view name;
+  TextSetting Environment::*setting;
+};
+constexpr std::array text_variables{
+    TextVariable{"NCCL_TUNER_PLUGIN", &Environment::tuner_plugin},
+    TextVariable{"NCCL_TOPO_FILE", &Environment::topology_file},
+    TextVariable{"NCCL_TOPO_DUMP_FILE", &Environment::topology_dump_file},
+    TextVariable{"NCCL_GRAPH_FILE", &Environment::graph_file},
+    TextVariable{"NCCL_GRAPH_DUMP_FILE", &Environment::graph_dump_file},
+    TextVariable{"NCCL_HOSTID", &Environment::host_id},
+    TextVariable{"NCCL_IB_HCA", &Environment::ib_hca},
+    TextVariable{"NCCL_SOCKET_IFNAME", &Environment::socket_interface},
+    TextVariable{"NCCL_NET", &Environment::network},
+    TextVariable{"NCCL_SYM_KERNEL", &Environment::symmetric_kernel},
+};
+
+/// Set without an effect on what is modelled: logging, rendezvous, plugins' paths.
+constexpr std::array<std::string_view, 14> other_variables{
+    "NCCL_DEBUG",         "NCCL_DEBUG_SUBSYS",      "NCCL_DEBUG_FILE",   "NCCL_COMM_ID",
+    "NCCL_NET_PLUGIN",    "NCCL_IB_GID_INDEX",      "NCCL_IB_TC",        "NCCL_IB_SL",
+    "NCCL_IB_TIMEOUT",    "NCCL_IB_RETRY_CNT",      "NCCL_IB_PCI_RELAXED_ORDERING",
+    "NCCL_SOCKET_FAMILY", "NCCL_TOPO_DUMP_FILE_RANK", "NCCL_CONF_FILE"};
+
+/// As C's strtoll with base 0, of the whole text.
+std::optional<std::int64_t> parse_number(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  int base = 10;
+  if (text.starts_with("0x") || text.starts_with("0X")) {
+    base = 16;
+    text.remove_prefix(2);
+  } else if (text.size() > 1 && text.front() == '0') {
+    base = 8;
+  }
+  std::uint64_t magnitude = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), magnitude, base);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size() ||
+      magnitude > static_cast<std::uint64_t>(no_limit)) {
+    return std::nullopt;
+  }
+  const auto value = static_cast<std::int64_t>(magnitude);
+  return negative ? -value : value;
+}
+
+class Reader {
+ public:
+  Reader(NcclVersion version, const simcore::SourceLocation& where,
+         simcore::Diagnostics& diagnostics)
+      : version_(version), where_(where), diagnostics_(diagnostics) {}
+
+  void read(const std::map<std::string, std::string>& variables) {
+    for (const auto& variable : number_variables) {
+      if (const auto* text = value(variables, variable.name)) read_number(variable, *text);
+    }
+    for (const auto& variable : text_variables) {
+      if (const auto* text = value(variables, variable.name)) out.*variable.setting = *text;
+    }
+    if (const auto* text = value(variables, "NCCL_ALGO")) {
+      out.algorithm_set = true;
+      read_algorithm_list(*text, version_, where_, diagnostics_, out.permissions);
+    }
+    if (const auto* text = value(variables, "NCCL_PROTO")) {
+      out.protocol_set = true;
+      read_protocol_list(*text, version_, where_, diagnostics_, out.permissions);
+    }
+    read_level(variables, "NCCL_P2P_LEVEL", out.p2p_level);
+    read_level(variables, "NCCL_NET_GDR_LEVEL", out.net_gdr_level);
+    if (const auto* text = value(variables, "NCCL_THREAD_THRESHOLDS")) read_thresholds(*text);
+    if (const auto* text = value(variables, "NCCL_NETDEVS_POLICY")) read_policy(*text);
+    if (const auto* text = value(variables, "NCCL_CTA_POLICY")) read_cta_policy(*text);
+    for (const auto& [name, text] : variables) report_unknown(name);
+  }
+
+  Environment out;
+
+ private:
+  /// NCCL takes an empty value for none.
+  const std::string* value(const std::map<std::string, std::string>& variables,
+                           std::string_view name) {
+    names_.emplace_back(name);
+    const auto found = variables.find(std::string(name));
+    return found == variables.end() || found->second.empty() ? nullptr : &found->second;
+  }
+
+  void error(std::string_view name, std::string_view expected, std::string_view text) {
+    diagnostics_.error(where_, fmt::format("{}: expected {}, got {}", name, expected, quote(text)));
+  }
+
+  void read_number(const NumberVariable& variable, std::string_view text) {
+    const auto number = parse_number(text);
+    if (!number) return error(variable.name, "a whole number", text);
+    if (*number == -2) return;  // NCCL's own "not set"
+    if (*number < variable.least || *number > variable.most) {
+      const std::string range =
+          variable.most == no_limit
+              ? fmt::format("a number from {}", variable.least)
+              : fmt::format("a number from {} to {}", variable.least, variable.most);
+      return error(variable.name, range, text);
+    }
+    const bool counts_threads = variable.setting == &Environment::threads ||
+                                variable.setting == &Environment::ll128_threads;
+    if (counts_threads && *number % 32 != 0) {
+      return error(variable.name, "a multiple of 32", text);
+    }
+    out.*variable.setting = *number;
+  }
+
+  void read_level(const std::map<std::string, std::string>& variables, std::string_view name,
+                  std::optional<PathType>& level) {
+    const auto* text = value(variables, name);
+    if (text == nullptr) return;
+    level = parse_path_level(*text);
+    if (!level) error(name, "a path type (LOC, NVL, PIX, PXB, PHB, SYS) or 0 to 4", *text);
+  }
+
+  void read_thresholds(std::string_view text) {
+    constexpr std::string_view expected = "up to six whole numbers with blanks between";
+    std::size_t count = 0;
+    std::string_view rest = text;
+    while (!rest.empty()) {
+      const auto end = std::min(rest.find(' '), rest.size());
+      if (end > 0) {
+        const auto number = parse_number(rest.substr(0, end));
+        if (!number || count == out.thread_thresholds.size()) {
+          return error("NCCL_THREAD_THRESHOLDS", expected, text);
+        }
+        out.thread_thresholds[count++] = *number;
+      }
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+
+  void read_policy(const std::string& text) {
+    const bool most = text.starts_with("MAX:") && parse_number(text.substr(4)).value_or(0) > 0;
+    if (text != "AUTO" && text != "ALL" && !most) {
+      return error("NCCL_NETDEVS_POLICY", "AUTO, ALL or MAX:n", text);
+    }
+    out.netdevs_policy = text;
+  }
+
+  void read_cta_policy(std::string_view text) {
+    constexpr std::array<std::string_view, 3> policies{"DEFAULT", "EFFICIENCY", "ZERO"};
+    const auto named = std::ranges::find(policies, text);
+    const auto number = named != policies.end()
+                            ? std::optional<std::int64_t>(named - policies.begin())
+                            : parse_number(text);
+    if (!number || *number < 0 || *number > 3) {
+      return error("NCCL_CTA_POLICY", "DEFAULT, EFFICIENCY, ZERO or 0 to 3", text);
+    }
+    out.cta_policy = *number;
+  }
+
+  void report_unknown(const std::string& name) {
+    const bool known = std::ranges::find(names_, name) != names_.end() ||
+                       std::ranges::find(other_variables, name) != other_variables.end();
+    if (known || !name.starts_with("NCCL_")) return;
+    diagnostics_.warning(where_, fmt::format("{} is not modelled; it has no effect", quote(name)),
+                         simcore::nearest_spelling(name, names_));
+  }
+
+  NcclVersion version_;
+  const simcore::SourceLocation& where_;
+  simcore::Diagnostics& diagnostics_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace
+
+std::optional<PathType> parse_path_level(std::string_view text) {
+  // The numbers of releases up to 2.4, which NCCL still takes.
+  constexpr std::array by_number{PathType::loc, PathType::pix, PathType::pxb,
+                                 PathType::phb, PathType::sys};
+  if (const auto named = path_type_named(text)) {
+    return *named <= PathType::sys ? named : std::nullopt;
+  }
+  const auto number = parse_number(text);
+  if (!number || *number < 0) return std::nullopt;
+  const auto last = static_cast<std::int64_t>(by_number.size()) - 1;
+  return by_number[static_cast<std::size_t>(std::min(*number, last))];
+}
+
+Environment read_environment(const std::map<std::string, std::string>& variables,
+                             NcclVersion version, const simcore::SourceLocation& where,
+                             simcore::Diagnostics& diagnostics) {
+  Reader reader(version, where, diagnostics);
+  reader.read(variables);
+  return reader.out;
+}
+
+}  // namespace shardsim::nccl
