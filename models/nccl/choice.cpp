@@ -1,8 +1,8 @@
 #include "models/nccl/choice.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 namespace shardsim::nccl {
 
@@ -12,8 +12,8 @@ using enum Collective;
 namespace {
 
 constexpr int warp = 32;
-constexpr int most_direct_ranks = 8;   // of a node, for CollNet
-constexpr int most_nvls_ranks = 32;    // of a node, for all but all-reduce
+constexpr int most_direct_ranks = 8;  // of a node, for CollNet
+constexpr int most_nvls_ranks = 32;   // of a node, for all but all-reduce
 
 PerAlgorithm<PerProtocol<std::int64_t>> thresholds(int ranks, const Environment& environment) {
   PerAlgorithm<PerProtocol<std::int64_t>> bytes;
@@ -45,7 +45,7 @@ bool switch_reduces(gpu::DataType type, Reduction reduction) {
 }
 
 ScheduleInputs inputs_of_schedule(const TuningInputs& inputs, const TuningConstants& constants,
-                               const TuningTable& table, const Environment& environment) {
+                                  const TuningTable& table, const Environment& environment) {
   ScheduleInputs result;
   result.rules = constants.rules;
   result.ranks = inputs.communicator.ranks;
@@ -136,9 +136,9 @@ bool Selector::usable(const Operation& operation, Algorithm algorithm) const {
 
 double Selector::cell_us(const Operation& operation, Algorithm algorithm, Protocol protocol,
                          const TuningCell& cell, int pipelined) const {
-  const double us = nccl::predicted_us(
-      inputs_, constants_, cell, {operation.collective, operation.bytes.count, pipelined},
-      algorithm, protocol, schedule_.channels.collective);
+  const double us = nccl::predicted_us(inputs_, constants_, cell,
+                                       {operation.collective, operation.bytes.count, pipelined},
+                                       algorithm, protocol, schedule_.channels.collective);
   // Long chains of fp8 sums lose precision: last resort.
   const bool lossy = constants_.rules.fp8_avoids_rings && operation.type == gpu::DataType::fp8 &&
                      algorithm == ring && inputs_.communicator.ranks > 8;
@@ -200,8 +200,8 @@ void Selector::set_channels_and_threads(std::int64_t bytes, Choice& choice) cons
     return bytes < heads * channels * threads * threshold;
   };
   if (is_nvls(algorithm)) {
-    const bool within = constants_.rules.nvls_within_collective_channels &&
-                        algorithm == nvls && inputs_.communicator.nodes > 1;
+    const bool within = constants_.rules.nvls_within_collective_channels && algorithm == nvls &&
+                        inputs_.communicator.nodes > 1;
     channels = within ? std::min(schedule_.channels.nvls, channels) : schedule_.channels.nvls;
   } else if (algorithm == collnet_direct) {
     // Down to 16, 8, 4 ... channels; the threshold is halved on the way to each.

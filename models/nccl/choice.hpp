@@ -1,5 +1,5 @@
-// What NCCL chooses for an operation: algorithm, protocol, channels, threads, chunk; and the time it
-// expects.
+// What NCCL chooses for an operation: algorithm, protocol, channels, threads, chunk; and the time
+// it expects.
 //
 // Models: the pair of algorithm and protocol with the least predicted time of those that the
 // machine, the version, the environment and the operation's type and reduction allow; ties go to
@@ -52,8 +52,8 @@ struct Choice {
 /// The collective of a program's operation; none for all-to-all and send-receive.
 std::optional<Collective> collective_of(cuda::CollectiveKind kind);
 
-/// NVLS kernels gather and scatter among 32 ranks of a node at most. The tuning model by itself does
-/// not know that, and prefers them also in larger domains.
+/// NVLS kernels gather and scatter among 32 ranks of a node at most. The tuning model by itself
+/// does not know that, and prefers them also in larger domains.
 enum class KernelLimits : std::uint8_t { kept, ignored };
 
 /// NCCL's choices for one communicator. Immutable.

@@ -33,8 +33,8 @@ int collective_channels(const TuningInputs& inputs, const TuningConstants& const
       environment.unpack_double_channels.value_or(1) != 0) {
     channels *= 2;
   }
-  channels = std::min({channels, at_most(environment.most_channels, limit),
-                       at_most(environment.most_ctas, limit)});
+  channels = std::min(
+      {channels, at_most(environment.most_channels, limit), at_most(environment.most_ctas, limit)});
   // The first channels are repeated up to the least number.
   const auto least =
       std::max(environment.least_channels.value_or(0), environment.least_ctas.value_or(1));
@@ -70,8 +70,7 @@ NvlsTuning tuned_for_nics(const TuningInputs& inputs, NvlsTuning tuning) {
 NvlsTuning nvls_tuning(const TuningInputs& inputs, const TuningRules& rules) {
   const bool several = inputs.communicator.nodes > 1;
   NvlsTuning tuning;
-  if (!rules.nvls_channels_by_generation ||
-      inputs.communicator.least_compute_capability < 100) {
+  if (!rules.nvls_channels_by_generation || inputs.communicator.least_compute_capability < 100) {
     return tuning;
   }
   tuning.channels = several || !rules.nvls_fewer_channels_on_one_node ? 32 : 24;

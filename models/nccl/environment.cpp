@@ -1,11 +1,11 @@
 #include "models/nccl/environment.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <limits>
 #include <vector>
+
+#include <fmt/format.h>
 
 namespace shardsim::nccl {
 
@@ -17,7 +17,7 @@ constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
 
 struct NumberVariable {
   std::string_view name;
-  Setting Environment::*setting;
+  Setting Environment::* setting;
   std::int64_t least;  ///< NCCL means "not set" by -2; the negative is accepted besides
   std::int64_t most;
 };
@@ -27,7 +27,8 @@ constexpr std::array number_variables{
     NumberVariable{"NCCL_PAT_ENABLE", &Environment::pat_enable, 0, 2},
     NumberVariable{"NCCL_NVLS_ENABLE", &Environment::nvls_enable, 0, 2},
     NumberVariable{"NCCL_COLLNET_ENABLE", &Environment::collnet_enable, 0, 1},
-    NumberVariable{"NCCL_COLLNET_NODE_THRESHOLD", &Environment::collnet_node_threshold, 0, no_limit},
+    NumberVariable{"NCCL_COLLNET_NODE_THRESHOLD", &Environment::collnet_node_threshold, 0,
+                   no_limit},
     NumberVariable{"NCCL_NET_OVERHEAD", &Environment::net_overhead_ns, 0, no_limit},
     NumberVariable{"NCCL_LL128_C2C", &Environment::ll128_c2c, 0, 1},
     NumberVariable{"NCCL_BUFFSIZE", &Environment::buffer_bytes, 1, no_limit},
@@ -52,7 +53,8 @@ constexpr std::array number_variables{
     NumberVariable{"NCCL_MAX_P2P_NCHANNELS", &Environment::most_p2p_channels, 1, 64},
     NumberVariable{"NCCL_NCHANNELS_PER_NET_PEER", &Environment::channels_per_net_peer, 1, 64},
     NumberVariable{"NCCL_CGA_CLUSTER_SIZE", &Environment::cga_cluster_size, 0, 8},
-    NumberVariable{"NCCL_P2P_PER_CHANNEL_NET_BW", &Environment::p2p_per_channel_net_bw, 1, no_limit},
+    NumberVariable{"NCCL_P2P_PER_CHANNEL_NET_BW", &Environment::p2p_per_channel_net_bw, 1,
+                   no_limit},
     NumberVariable{"NCCL_P2P_SCHEDULE_GROUP_SIZE", &Environment::p2p_schedule_group_size, 1,
                    no_limit},
     NumberVariable{"NCCL_UNPACK_DOUBLE_NCHANNELS", &Environment::unpack_double_channels, 0, 1},
@@ -90,7 +92,7 @@ constexpr std::array number_variables{
 
 struct TextVariable {
   std::string_view name;
-  TextSetting Environment::*setting;
+  TextSetting Environment::* setting;
 };
 constexpr std::array text_variables{
     TextVariable{"NCCL_TUNER_PLUGIN", &Environment::tuner_plugin},
@@ -106,11 +108,20 @@ constexpr std::array text_variables{
 };
 
 /// Set without an effect on what is modelled: logging, rendezvous, plugins' paths.
-constexpr std::array<std::string_view, 14> other_variables{
-    "NCCL_DEBUG",         "NCCL_DEBUG_SUBSYS",      "NCCL_DEBUG_FILE",   "NCCL_COMM_ID",
-    "NCCL_NET_PLUGIN",    "NCCL_IB_GID_INDEX",      "NCCL_IB_TC",        "NCCL_IB_SL",
-    "NCCL_IB_TIMEOUT",    "NCCL_IB_RETRY_CNT",      "NCCL_IB_PCI_RELAXED_ORDERING",
-    "NCCL_SOCKET_FAMILY", "NCCL_TOPO_DUMP_FILE_RANK", "NCCL_CONF_FILE"};
+constexpr std::array<std::string_view, 14> other_variables{"NCCL_DEBUG",
+                                                           "NCCL_DEBUG_SUBSYS",
+                                                           "NCCL_DEBUG_FILE",
+                                                           "NCCL_COMM_ID",
+                                                           "NCCL_NET_PLUGIN",
+                                                           "NCCL_IB_GID_INDEX",
+                                                           "NCCL_IB_TC",
+                                                           "NCCL_IB_SL",
+                                                           "NCCL_IB_TIMEOUT",
+                                                           "NCCL_IB_RETRY_CNT",
+                                                           "NCCL_IB_PCI_RELAXED_ORDERING",
+                                                           "NCCL_SOCKET_FAMILY",
+                                                           "NCCL_TOPO_DUMP_FILE_RANK",
+                                                           "NCCL_CONF_FILE"};
 
 /// As C's strtoll with base 0, of the whole text.
 std::optional<std::int64_t> parse_number(std::string_view text) {
@@ -260,8 +271,8 @@ class Reader {
 
 std::optional<PathType> parse_path_level(std::string_view text) {
   // The numbers of releases up to 2.4, which NCCL still takes.
-  constexpr std::array by_number{PathType::loc, PathType::pix, PathType::pxb,
-                                 PathType::phb, PathType::sys};
+  constexpr std::array by_number{PathType::loc, PathType::pix, PathType::pxb, PathType::phb,
+                                 PathType::sys};
   if (const auto named = path_type_named(text)) {
     return *named <= PathType::sys ? named : std::nullopt;
   }

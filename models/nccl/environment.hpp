@@ -25,33 +25,33 @@ using TextSetting = std::optional<std::string>;
 
 struct Environment {
   // Algorithm, protocol, threads.
-  Permissions permissions;              ///< NCCL_ALGO, NCCL_PROTO
-  bool algorithm_set = false;           ///< NCCL_ALGO is given
-  bool protocol_set = false;            ///< NCCL_PROTO is given
-  Setting threads;                      ///< NCCL_NTHREADS
-  Setting ll128_threads;                ///< NCCL_LL128_NTHREADS
+  Permissions permissions;     ///< NCCL_ALGO, NCCL_PROTO
+  bool algorithm_set = false;  ///< NCCL_ALGO is given
+  bool protocol_set = false;   ///< NCCL_PROTO is given
+  Setting threads;             ///< NCCL_NTHREADS
+  Setting ll128_threads;       ///< NCCL_LL128_NTHREADS
   /// NCCL_THREAD_THRESHOLDS: tree LL, LL128, Simple, ring LL, LL128, Simple; negative: default.
   std::array<std::int64_t, 6> thread_thresholds{-2, -2, -2, -2, -2, -2};
-  Setting pat_enable;                   ///< 0, 1, 2: where it fits
-  Setting nvls_enable;                  ///< 0, 1, 2: where it is there
+  Setting pat_enable;   ///< 0, 1, 2: where it fits
+  Setting nvls_enable;  ///< 0, 1, 2: where it is there
   Setting collnet_enable;
   Setting collnet_node_threshold;
   Setting net_overhead_ns;
   Setting ll128_c2c;
   TextSetting tuner_plugin;
-  Setting cta_policy;                   ///< 0 default, 1 efficiency, 2 zero; bits
+  Setting cta_policy;  ///< 0 default, 1 efficiency, 2 zero; bits
 
   // Sizes in bytes.
-  Setting buffer_bytes;                 ///< NCCL_BUFFSIZE: Simple, of a channel
+  Setting buffer_bytes;  ///< NCCL_BUFFSIZE: Simple, of a channel
   Setting ll_buffer_bytes;
   Setting ll128_buffer_bytes;
   Setting p2p_net_chunk_bytes;
   Setting p2p_pci_chunk_bytes;
   Setting p2p_nvl_chunk_bytes;
   Setting p2p_ll_threshold_bytes;
-  Setting chunk_bytes;                  ///< NCCL_CHUNK_SIZE
+  Setting chunk_bytes;  ///< NCCL_CHUNK_SIZE
   Setting nvls_chunk_bytes;
-  Setting nvls_tree_chunk_bytes;        ///< NCCL_NVLSTREE_MAX_CHUNKSIZE
+  Setting nvls_tree_chunk_bytes;  ///< NCCL_NVLSTREE_MAX_CHUNKSIZE
 
   // Channels. NCCL_MIN_NRINGS and NCCL_MAX_NRINGS are the older names of the first two.
   Setting least_channels;
@@ -63,7 +63,7 @@ struct Environment {
   Setting most_p2p_channels;
   Setting channels_per_net_peer;
   Setting cga_cluster_size;
-  Setting p2p_per_channel_net_bw;       ///< GB/s
+  Setting p2p_per_channel_net_bw;  ///< GB/s
   Setting p2p_schedule_group_size;
   Setting unpack_double_channels;
 
@@ -72,8 +72,8 @@ struct Environment {
   TextSetting topology_dump_file;
   TextSetting graph_file;
   TextSetting graph_dump_file;
-  Setting cross_nic;                    ///< 0 never, 1 always, 2 if it must
-  std::optional<PathType> p2p_level;    ///< GPUs reach each other's memory up to here
+  Setting cross_nic;                  ///< 0 never, 1 always, 2 if it must
+  std::optional<PathType> p2p_level;  ///< GPUs reach each other's memory up to here
   Setting p2p_disable;
   Setting nvb_disable;
   Setting shm_disable;
@@ -83,14 +83,14 @@ struct Environment {
   Setting pxn_disable;
   Setting p2p_pxn_level;
   Setting pxn_c2c;
-  TextSetting netdevs_policy;           ///< AUTO, ALL, MAX:n
+  TextSetting netdevs_policy;  ///< AUTO, ALL, MAX:n
   Setting ib_merge_nics;
   Setting mnnvl_enable;
   TextSetting host_id;
   Setting ignore_cpu_affinity;
   TextSetting ib_hca;
   TextSetting socket_interface;
-  TextSetting network;                  ///< NCCL_NET: "IB", "Socket", a plugin's name
+  TextSetting network;  ///< NCCL_NET: "IB", "Socket", a plugin's name
 
   // Network.
   Setting ib_qps_per_connection;

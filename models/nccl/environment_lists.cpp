@@ -1,13 +1,12 @@
 #include "models/nccl/environment_lists.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <optional>
-#include <ranges>
 #include <span>
 #include <string>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "models/nccl/tuning_constants.hpp"
 

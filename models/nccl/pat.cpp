@@ -13,8 +13,8 @@ constexpr int most_workers = 16;  // warps of 512 threads
 
 int lowest_bit(int offset) { return std::countr_zero(static_cast<unsigned>(offset)); }
 
-/// All-gather visits the offsets below `span` (a power of two) as a binomial tree from the top: half
-/// of it, then the same above that half, then below.
+/// All-gather visits the offsets below `span` (a power of two) as a binomial tree from the top:
+/// half of it, then the same above that half, then below.
 void append_tree(std::vector<int>& order, int base, int span) {
   if (span < 2) return;
   order.push_back(base + span / 2);

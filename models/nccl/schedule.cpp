@@ -25,8 +25,7 @@ ChannelPart part_of(const ScheduleInputs& inputs, const ScheduledOperation& oper
                     std::int64_t elements) {
   if (elements == 0) return {};
   const int ranks = has_part_per_rank(operation.choice.collective) ? inputs.ranks : 1;
-  return {elements,
-          cut(inputs, operation.choice, elements * operation.element_bytes * ranks, 1)};
+  return {elements, cut(inputs, operation.choice, elements * operation.element_bytes * ranks, 1)};
 }
 
 /// CollNet: all channels alike, cut as a whole.
@@ -70,8 +69,7 @@ class CellScheduler {
         traffic_per_byte(operation.choice.collective, operation.choice.protocol, inputs_.ranks);
     const std::int64_t cell_bytes = round_up(divide_up(least_traffic, per_byte), 16);
     const std::int64_t cell = cell_bytes / operation.element_bytes;  // elements
-    const std::int64_t cells =
-        divide_up(operation.elements * operation.element_bytes, cell_bytes);
+    const std::int64_t cells = divide_up(operation.elements * operation.element_bytes, cell_bytes);
     const Cells split = divide(cells, cell_bytes * per_byte);
 
     std::int64_t low = split.low * cell;
@@ -96,8 +94,7 @@ class CellScheduler {
     const std::int64_t rest = cells - split.low;
     split.middle_channels = static_cast<int>(rest / split.middle);
     split.high = rest % split.middle;
-    const int needed =
-        (split.low != 0 ? 1 : 0) + split.middle_channels + (split.high != 0 ? 1 : 0);
+    const int needed = (split.low != 0 ? 1 : 0) + split.middle_channels + (split.high != 0 ? 1 : 0);
     if (channel_ + needed > channels_) {  // the last takes more than its quota
       split.middle_channels = channels_ - channel_ - 2;
       split.middle = rest / (split.middle_channels + 1);
@@ -163,8 +160,8 @@ ChannelRange spread_evenly(const ScheduleInputs& inputs, const ScheduledOperatio
   const int most = std::min(operation.most_channels,
                             channels_of(inputs, kind_of(operation.choice.algorithm, inputs.nodes)));
   const int ranks = has_part_per_rank(operation.choice.collective) ? inputs.ranks : 1;
-  const std::int64_t grain = std::max<std::int64_t>(1, share_grain(operation) /
-                                                           operation.element_bytes);
+  const std::int64_t grain =
+      std::max<std::int64_t>(1, share_grain(operation) / operation.element_bytes);
   const std::int64_t each = round_up(divide_up(operation.elements, most), grain);
   const int channels = static_cast<int>(divide_up(operation.elements, each));
   Chunking chunking =
@@ -187,8 +184,7 @@ std::int64_t traffic_per_byte(Collective collective, Protocol protocol, int rank
 }
 
 OperationKind kind_of(Algorithm algorithm, int nodes) {
-  return {is_collnet(algorithm) || (algorithm == Algorithm::nvls && nodes > 1),
-          is_nvls(algorithm)};
+  return {is_collnet(algorithm) || (algorithm == Algorithm::nvls && nodes > 1), is_nvls(algorithm)};
 }
 
 const ChannelPart& ChannelRange::part(int channel) const {
@@ -207,9 +203,9 @@ std::vector<ChannelRange> schedule(const ScheduleInputs& inputs,
     const auto run = operations.first(static_cast<std::size_t>(end - operations.begin()));
     CellScheduler cells(inputs, kind, run);
     for (const ScheduledOperation& operation : run) {
-      ranges.push_back(kind.collnet                    ? spread_whole(inputs, operation)
+      ranges.push_back(kind.collnet                  ? spread_whole(inputs, operation)
                        : inputs.rules.cell_scheduler ? cells.place(operation)
-                                                       : spread_evenly(inputs, operation));
+                                                     : spread_evenly(inputs, operation));
     }
     operations = operations.subspan(run.size());
   }

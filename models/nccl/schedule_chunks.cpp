@@ -155,8 +155,7 @@ std::int64_t steps_per_round(const Cut& c) {
 
 PerProtocol<std::int64_t> buffer_sizes(const CommunicatorFacts& facts, const TuningRules& rules,
                                        const Environment& environment) {
-  const bool small =
-      rules.small_buffers_on_arm && facts.cpu_architecture == CpuArchitecture::arm;
+  const bool small = rules.small_buffers_on_arm && facts.cpu_architecture == CpuArchitecture::arm;
   PerProtocol<std::int64_t> bytes;
   // 512 threads with 8 lines of 16 bytes, 640 threads with 120 words of 8 bytes; 8 steps of both.
   bytes[Protocol::ll] = environment.ll_buffer_bytes.value_or(std::int64_t{8} * 512 * 8 * 16);

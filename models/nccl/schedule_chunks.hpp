@@ -24,10 +24,10 @@ struct ScheduleInputs {
   int ranks = 1;
   int nodes = 1;
   ChannelCounts channels;
-  int nvls_heads = 0;          ///< GPUs of a node that reduce
+  int nvls_heads = 0;  ///< GPUs of a node that reduce
   int collnet_heads = 0;
-  int collnet_depth = 2;       ///< of CollNetDirect: 1 with one rank a node
-  double nvls_all_reduce_gbps = 0;        ///< bandwidth in the tuning table
+  int collnet_depth = 2;                   ///< of CollNetDirect: 1 with one rank a node
+  double nvls_all_reduce_gbps = 0;         ///< bandwidth in the tuning table
   PerProtocol<std::int64_t> buffer_bytes;  ///< of a connection
 };
 

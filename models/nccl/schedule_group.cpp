@@ -38,9 +38,9 @@ std::vector<std::vector<Task>> bins_of(const Selector& selector,
   for (std::size_t i = 0; i < operations.size(); ++i) {
     const ScheduledOperation one = selector.scheduled(operations[i], Choice{});
     if (one.elements == 0) continue;
-    const std::int64_t traffic =
-        one.elements * one.element_bytes *
-        traffic_per_byte(one.choice.collective, Protocol::simple, selector.inputs().communicator.ranks);
+    const std::int64_t traffic = one.elements * one.element_bytes *
+                                 traffic_per_byte(one.choice.collective, Protocol::simple,
+                                                  selector.inputs().communicator.ranks);
     tasks.push_back({i, traffic, size_class(traffic)});
   }
   // Of one class the latest comes first.

@@ -45,7 +45,7 @@ class MachineReader {
   CpuEntry read_cpu(const XmlElement& element) {
     const XmlFields fields(element, diagnostics_);
     CpuEntry cpu;
-    cpu.host = fields.hexadecimal("host_hash").value_or(0);
+    host_ = cpu.host = fields.hexadecimal("host_hash").value_or(0);
     cpu.numa = static_cast<int>(fields.required_integer("numaid", -1, 100'000));
     cpu.architecture = fields.required_text("arch");
     if (cpu.architecture == "x86_64") cpu.vendor = fields.required_text("vendor");
@@ -100,9 +100,9 @@ class MachineReader {
         pass_over(child, element);
       }
     }
-    if (!bus_ids_.insert({host_, pci.bus_id}).second && !is_gpu && pci.nets.empty()) {
-      diagnostics_.warning(element.where,
-                           fmt::format("bus id {} is given twice", simcore::quote(pci.bus_id)));
+    if (!bus_ids_.insert({host_, pci.bus_id}).second && pci.nets.empty()) {
+      diagnostics_.error(element.where, fmt::format("bus id {} is given twice on this host",
+                                                    simcore::quote(pci.bus_id)));
     }
     if (is_gpu && !pci.gpu) return;  // not part of the communicator
     const bool is_switch = !pci.gpu && pci.nets.empty();

@@ -36,8 +36,7 @@ bool ll128_known_for(int compute_capability, const TuningRules& rules) {
   constexpr std::array known{70, 80, 90};
   constexpr std::array later{100, 120};
   return std::ranges::find(known, compute_capability) != known.end() ||
-         (rules.ll128_on_blackwell &&
-          std::ranges::find(later, compute_capability) != later.end());
+         (rules.ll128_on_blackwell && std::ranges::find(later, compute_capability) != later.end());
 }
 
 /// LL128 needs stores of 128 bytes to arrive whole.
@@ -60,8 +59,7 @@ bool ll128_is_safe(const TuningInputs& inputs, const TuningRules& rules,
 }  // namespace
 
 bool algorithm_enabled(const TuningInputs& inputs, const TuningConstants& constants,
-                       const Environment& environment, Collective collective,
-                       Algorithm algorithm) {
+                       const Environment& environment, Collective collective, Algorithm algorithm) {
   const TuningRules& rules = constants.rules;
   if (!machine_has(inputs, rules, algorithm)) return false;
   if (rules.ring_kept_for_others && algorithm == ring && collective != all_reduce) return true;

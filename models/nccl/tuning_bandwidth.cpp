@@ -41,8 +41,8 @@ double ll_limit(const Case& c) {
 double nvls_channel_by_efficiency(const Case& c) {
   const GraphSummary& graph = c.graph();
   const Generation generation = c.constants.generation(c.facts().least_compute_capability);
-  double inside = graph.bw_intra_gbps * nvls_efficiency(generation) * (graph.channels - 1) /
-                  graph.channels;
+  double inside =
+      graph.bw_intra_gbps * nvls_efficiency(generation) * (graph.channels - 1) / graph.channels;
   inside *= c.collective == all_reduce ? 2 : (c.ranks_per_node() - 1) / c.ranks_per_node();
   const bool pair = c.facts().nodes <= 2 && c.algorithm == nvls_tree;
   const double slower = std::min(inside, graph.bw_inter_gbps * (pair ? 2 : 1));

@@ -119,7 +119,7 @@ constexpr std::array ceiling_changes{
 
 struct NumberChange {
   NcclVersion since;
-  double TuningConstants::*number;
+  double TuningConstants::* number;
   double value;
 };
 constexpr std::array number_changes{
@@ -133,7 +133,7 @@ constexpr std::array number_changes{
 
 struct CountChange {
   NcclVersion since;
-  int TuningConstants::*count;
+  int TuningConstants::* count;
   int value;
 };
 constexpr std::array count_changes{
@@ -145,7 +145,7 @@ constexpr std::array count_changes{
 
 struct RuleChange {
   NcclVersion since;
-  bool TuningRules::*rule;
+  bool TuningRules::* rule;
   bool value = true;
 };
 using Rules = TuningRules;
@@ -204,10 +204,8 @@ constexpr std::array rule_changes{
 };
 
 constexpr std::array<std::array<double, 24>, 3> tree_size_factors{{
-    {1,  1,  1,  1,  .9, .8, .7, .7, .7, .7, .6, .5,
-     .4, .4, .5, .6, .7, .8, .9, 1,  1,  1,  1,  1},
-    {1,  1,  1,  1,  1,  .9, .8, .8, .8, .7, .6, .6,
-     .6, .6, .6, .6, .8, .9, .9, .9, .9, 1,  1,  1},
+    {1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1, 1},
+    {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1, 1},
     {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5,
      .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9, .9},
 }};

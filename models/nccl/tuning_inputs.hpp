@@ -49,10 +49,10 @@ struct CommunicatorFacts {
   CpuArchitecture cpu_architecture = CpuArchitecture::x86;
   CpuVendor cpu_vendor = CpuVendor::intel;
   bool nvswitch = false;
-  bool multicast = false;            ///< NVLink switches add and copy (NVLS)
-  bool domain_spans_hosts = false;   ///< a node is an NVLink domain of several hosts
-  bool network_by_host = true;       ///< the network is driven by CPU threads, not by the device
-  bool cuda_11_8 = false;            ///< the CUDA runtime is 11.8
+  bool multicast = false;               ///< NVLink switches add and copy (NVLS)
+  bool domain_spans_hosts = false;      ///< a node is an NVLink domain of several hosts
+  bool network_by_host = true;          ///< the network is driven by CPU threads, not by the device
+  bool cuda_11_8 = false;               ///< the CUDA runtime is 11.8
   double least_nic_bandwidth_gbps = 0;  ///< GB/s
   CollNetFacts collnet;
 };

@@ -36,9 +36,8 @@ class Latency {
     const int depth = floor_log2(facts_.nodes);
     switch (algorithm_) {
       case ring:
-        return base + (has_part_per_rank(collective_) || collective_ == all_reduce
-                           ? ring_of_parts()
-                           : pipeline());
+        return base + (has_part_per_rank(collective_) || collective_ == all_reduce ? ring_of_parts()
+                                                                                   : pipeline());
       case tree:
         return base + 2 * ((local - 1) * inside() + depth * between());
       case collnet_direct:
@@ -122,8 +121,8 @@ class Latency {
 }  // namespace
 
 double tuning_latency_us(const TuningInputs& inputs, const TuningConstants& constants,
-                         const Environment& environment, Collective collective,
-                         Algorithm algorithm, Protocol protocol) {
+                         const Environment& environment, Collective collective, Algorithm algorithm,
+                         Protocol protocol) {
   return Latency(inputs, constants, environment, collective, algorithm, protocol).us();
 }
 

@@ -105,9 +105,9 @@ TuningTable tuning_table(const TuningInputs& inputs, const Environment& environm
             tuning_bandwidth_gbps(inputs, constants, collective, algorithm, protocol);
         const bool protocol_on =
             protocol_enabled(inputs, constants, environment, collective, algorithm, protocol);
-        cells[algorithm][protocol] = {tuning_latency_us(inputs, constants, environment, collective,
-                                                        algorithm, protocol),
-                                      algorithm_on && protocol_on ? bandwidth : 0};
+        cells[algorithm][protocol] = {
+            tuning_latency_us(inputs, constants, environment, collective, algorithm, protocol),
+            algorithm_on && protocol_on ? bandwidth : 0};
         if (algorithm == ring && constants.rules.ring_fallback &&
             (protocol_on || !constants.rules.ring_fallback_by_protocol)) {
           fallback[protocol] = bandwidth;

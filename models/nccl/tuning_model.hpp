@@ -1,5 +1,5 @@
-// NCCL's tuning model: latency and bandwidth of every collective, algorithm and protocol, from which
-// it predicts times and chooses.
+// NCCL's tuning model: latency and bandwidth of every collective, algorithm and protocol, from
+// which it predicts times and chooses.
 //
 // Models: each pair of algorithm and protocol as latency + bytes / bandwidth, with NCCL's own
 // constants and refinements; what the machine, the version and the environment rule out has no
@@ -57,8 +57,8 @@ double predicted_us(const TuningInputs& inputs, const TuningConstants& constants
 double tuning_bandwidth_gbps(const TuningInputs& inputs, const TuningConstants& constants,
                              Collective collective, Algorithm algorithm, Protocol protocol);
 double tuning_latency_us(const TuningInputs& inputs, const TuningConstants& constants,
-                         const Environment& environment, Collective collective,
-                         Algorithm algorithm, Protocol protocol);
+                         const Environment& environment, Collective collective, Algorithm algorithm,
+                         Protocol protocol);
 /// Can the machine run the algorithm, and may it by the environment?
 bool algorithm_enabled(const TuningInputs& inputs, const TuningConstants& constants,
                        const Environment& environment, Collective collective, Algorithm algorithm);

@@ -24,9 +24,13 @@ enum class Protocol : std::uint8_t { ll, ll128, simple };
 inline constexpr std::array all_collectives{Collective::broadcast, Collective::reduce,
                                             Collective::all_gather, Collective::reduce_scatter,
                                             Collective::all_reduce};
-inline constexpr std::array all_algorithms{
-    Algorithm::tree, Algorithm::ring,      Algorithm::collnet_direct, Algorithm::collnet_chain,
-    Algorithm::nvls, Algorithm::nvls_tree, Algorithm::pat};
+inline constexpr std::array all_algorithms{Algorithm::tree,
+                                           Algorithm::ring,
+                                           Algorithm::collnet_direct,
+                                           Algorithm::collnet_chain,
+                                           Algorithm::nvls,
+                                           Algorithm::nvls_tree,
+                                           Algorithm::pat};
 inline constexpr std::array all_protocols{Protocol::ll, Protocol::ll128, Protocol::simple};
 
 /// An array indexed by an enumeration above.

@@ -119,7 +119,7 @@ class Builder {
     training::TransformerSetting setting;
     setting.cpu = spec().cpu;
     setting.optimizer.kind = spec().training.optimizer;
-    setting.optimizer.implementation = spec().training.optimizer_implementation;
+    setting.optimizer.implementation = spec().training.implementation();
     setting.optimizer.dtensor_parameters = spec().training.strategy == Strategy::fsdp2;
     setting.optimizer.master_type = training::data_type(spec().training.master_dtype);
     setting.cublas_workspace =

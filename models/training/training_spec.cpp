@@ -103,9 +103,11 @@ void TrainingSpec::describe(simcore::Fields<TrainingSpec>& fields) {
                   "DDP: buckets are rebuilt after the second iteration, not the first.");
   fields.optional("optimizer", &TrainingSpec::optimizer, "Optimizer.");
   fields.optional("optimizer_implementation", &TrainingSpec::optimizer_implementation,
-                  "One kernel per operation over all tensors (`foreach`), or one fused kernel.");
+                  "One kernel per operation over all tensors (`foreach`), or one fused kernel. "
+                  "DeepSpeed's is fused.");
   fields.optional("gradient_clipping", &TrainingSpec::gradient_clipping,
                   "Clip gradients to a norm before the optimizer step.");
+  fields.optional("zero", &TrainingSpec::zero, "DeepSpeed's `zero_optimization` settings.");
 }
 
 namespace {
@@ -135,7 +137,7 @@ class KeyCheck {
 
 void check_fsdp2(const TrainingSpec& spec, KeyCheck& keys) {
   keys.without_effect("fsdp2", {"limit_all_gathers", "use_orig_params", "fsdp1_v113", "bucket_cap",
-                                "gradient_as_bucket_view", "static_graph"});
+                                "gradient_as_bucket_view", "static_graph", "zero"});
   if (spec.sharding == Sharding::no_shard) {
     keys.error("sharding", "fsdp2 always shards: use strategy ddp for replicas");
   }
@@ -150,7 +152,7 @@ void check_fsdp2(const TrainingSpec& spec, KeyCheck& keys) {
 
 void check_fsdp1(const TrainingSpec& spec, KeyCheck& keys) {
   keys.without_effect("fsdp1", {"reshard_after_forward", "root_rule", "reshard_after_backward",
-                                "bucket_cap", "gradient_as_bucket_view", "static_graph"});
+                                "bucket_cap", "gradient_as_bucket_view", "static_graph", "zero"});
   if (spec.backward_prefetch.depth() > 1) {
     keys.error("backward_prefetch", "fsdp1 prefetches one unit: expected pre, post or none");
   }
@@ -166,9 +168,33 @@ void check_ddp(const TrainingSpec& spec, KeyCheck& keys) {
   keys.without_effect("ddp",
                       {"sharding", "shard_group", "reshard_after_forward", "root_rule",
                        "reshard_after_backward", "backward_prefetch", "forward_prefetch",
-                       "limit_all_gathers", "use_orig_params", "fsdp1_v113", "reduce_dtype"});
+                       "limit_all_gathers", "use_orig_params", "fsdp1_v113", "reduce_dtype",
+                       "zero"});
   if (spec.gradient_sync == GradientSync::all_reduce_last) {
     keys.error("gradient_sync", "all_reduce_last is a setting of fsdp2");
+  }
+}
+
+/// DeepSpeed has its own settings, in a section of its own; some belong to stage 3 or to the others.
+void check_zero(const TrainingSpec& spec, const ConfigNode& node, Diagnostics& diagnostics) {
+  const std::string strategy = simcore::print_value(spec.strategy);
+  KeyCheck(node, diagnostics)
+      .without_effect(strategy,
+                      {"sharding", "shard_group", "reshard_after_forward", "root_rule",
+                       "reshard_after_backward", "backward_prefetch", "forward_prefetch",
+                       "limit_all_gathers", "use_orig_params", "fsdp1_v113", "gradient_sync",
+                       "reduce_dtype", "bucket_cap", "gradient_as_bucket_view", "static_graph",
+                       "optimizer_implementation"});
+  const ConfigNode* settings = node.find("zero");
+  if (settings == nullptr) return;
+  KeyCheck keys(*settings, diagnostics);
+  if (spec.strategy == Strategy::zero3) {
+    keys.without_effect(strategy, {"allgather_bucket_size", "use_multi_rank_bucket_allreduce"});
+  } else {
+    keys.without_effect(strategy,
+                        {"stage3_prefetch_bucket_size", "stage3_max_live_parameters",
+                         "stage3_max_reuse_distance", "stage3_param_persistence_threshold",
+                         "stage3_model_persistence_threshold", "sub_group_size"});
   }
 }
 
@@ -187,12 +213,13 @@ void TrainingSpec::check(const TrainingSpec& spec, const ConfigNode& node,
     case Strategy::zero1:
     case Strategy::zero2:
     case Strategy::zero3:
-      keys.error("strategy", "DeepSpeed's ZeRO is not simulated yet: expected fsdp2, fsdp1 or ddp");
+      return check_zero(spec, node, diagnostics);
   }
 }
 
 std::expected<GroupSizes, std::string> group_sizes(const TrainingSpec& spec, std::int64_t world,
                                                    std::int64_t ranks_per_node) {
+  if (spec.is_zero()) return GroupSizes{world, world, 1};
   if (spec.strategy == Strategy::ddp || spec.sharding == Sharding::no_shard) {
     return GroupSizes{world, 1, world};
   }

@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "models/gpu/kernel_work.hpp"
+#include "models/training/zero_spec.hpp"
 #include "simcore/config/fields.hpp"
 
 namespace shardsim::training {
@@ -86,7 +87,16 @@ struct TrainingSpec {
   OptimizerKind optimizer = OptimizerKind::adamw;
   OptimizerImplementation optimizer_implementation = OptimizerImplementation::foreach;
   bool gradient_clipping = false;
+  ZeroSpec zero;
 
+  bool is_zero() const {
+    return strategy == Strategy::zero1 || strategy == Strategy::zero2 ||
+           strategy == Strategy::zero3;
+  }
+  /// DeepSpeed brings its own fused Adam.
+  OptimizerImplementation implementation() const {
+    return is_zero() ? OptimizerImplementation::fused : optimizer_implementation;
+  }
   bool hybrid() const {
     return sharding == Sharding::hybrid_shard || sharding == Sharding::hybrid_shard_zero2;
   }

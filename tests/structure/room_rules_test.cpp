@@ -109,6 +109,9 @@ TEST_CASE("third-party libraries stay behind their doors") {
   CHECK(violations_in("cli/a.cpp", "#include <CLI/CLI.hpp>").empty());
   CHECK(only_violation_says(violations_in("models/scenario/a.cpp", "#include <CLI/CLI.hpp>"),
                             "only in cli/"));
+  CHECK(violations_in("models/nccl/a.cpp", "#include <pugixml.hpp>").empty());
+  CHECK(only_violation_says(violations_in("models/network/a.cpp", "#include <pugixml.hpp>"),
+                            "only in models/nccl/"));
   CHECK(violations_in("tests/reference/a.cu", "#include <cuda_runtime.h>").empty());
   CHECK(only_violation_says(violations_in("tests/unit/cuda/a.cpp", "#include <cuda_runtime.h>"),
                             "only in tests/reference/"));

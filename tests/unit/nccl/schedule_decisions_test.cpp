@@ -1,8 +1,8 @@
 // Channels, chunks and messages against NCCL's own arithmetic (see data/README.md).
+#include <array>
+
 #include <doctest/doctest.h>
 #include <fmt/format.h>
-
-#include <array>
 
 #include "models/nccl/pat.hpp"
 #include "models/nccl/schedule.hpp"
@@ -72,8 +72,8 @@ Row computed(const CsvRows& rows, std::size_t row) {
 
 Row expected(const CsvRows& rows, std::size_t row) {
   constexpr std::array<std::string_view, 12> columns{
-      "nMaxChannels", "nThreads",     "channelLo",     "channelHi",
-      "countLo",      "countMid",     "countHi",       "chunkBytesLo",
+      "nMaxChannels",  "nThreads",     "channelLo",     "channelHi",
+      "countLo",       "countMid",     "countHi",       "chunkBytesLo",
       "chunkBytesMid", "chunkBytesHi", "proxySteps_Lo", "sliceBytes_Lo"};
   Row result{};
   for (std::size_t i = 0; i < columns.size(); ++i) result[i] = rows.integer(row, columns[i]);
@@ -84,7 +84,8 @@ Row expected(const CsvRows& rows, std::size_t row) {
 std::string words(const std::vector<PatDimension>& dimensions) {
   std::string text;
   for (std::size_t d = 0; d < dimensions.size(); ++d) {
-    text += fmt::format("dim{}:{}msg/{}chunk ", d, dimensions[d].messages, dimensions[d].operations);
+    text +=
+        fmt::format("dim{}:{}msg/{}chunk ", d, dimensions[d].messages, dimensions[d].operations);
   }
   return text;
 }
@@ -93,7 +94,6 @@ std::string words(const std::vector<PatDimension>& dimensions) {
 
 TEST_CASE("channels, shares, chunks, slices and steps of an operation are NCCL's") {
   const CsvRows rows(selector_data("schedules.csv"));
-  MESSAGE(rows.size(), " rows");
   REQUIRE(rows.size() >= 2'500);
   int different = 0;
   for (std::size_t row = 0; row < rows.size(); ++row) {
@@ -107,13 +107,13 @@ TEST_CASE("channels, shares, chunks, slices and steps of an operation are NCCL's
 
 TEST_CASE("PAT sends NCCL's messages and takes NCCL's number of steps") {
   const CsvRows rows(selector_data("pat.csv"));
-  MESSAGE(rows.size(), " rows");
   REQUIRE(rows.size() == 72);
   for (std::size_t row = 0; row < rows.size(); ++row) {
-    const Collective collective = rows.text(row, "collective") == "AG" ? Collective::all_gather
-                                                                       : Collective::reduce_scatter;
-    const PatPlan plan = pat_plan(collective, cell(rows, row, "nRanks"),
-                                  rows.integer(row, "channelBytes"), rows.integer(row, "stepBytes"));
+    const Collective collective =
+        rows.text(row, "collective") == "AG" ? Collective::all_gather : Collective::reduce_scatter;
+    const PatPlan plan =
+        pat_plan(collective, cell(rows, row, "nRanks"), rows.integer(row, "channelBytes"),
+                 rows.integer(row, "stepBytes"));
     const auto dimensions = pat_dimensions(plan);
     std::int64_t messages = 0;
     std::int64_t operations = 0;

@@ -43,9 +43,7 @@ GraphSummary graph_at(const CsvRows& rows, std::size_t row) {
 Collective collective_named(std::string_view name) {
   return named<Collective>(name, collective_names);
 }
-Algorithm algorithm_named(std::string_view name) {
-  return named<Algorithm>(name, algorithm_names);
-}
+Algorithm algorithm_named(std::string_view name) { return named<Algorithm>(name, algorithm_names); }
 Protocol protocol_named(std::string_view name) { return named<Protocol>(name, protocol_names); }
 
 SystemKey system_key(const CsvRows& rows, std::size_t row) {

@@ -1,8 +1,8 @@
 // The model against what NCCL's own host code decides (see data/README.md).
+#include <cmath>
+
 #include <doctest/doctest.h>
 #include <fmt/format.h>
-
-#include <cmath>
 
 #include "tests/unit/nccl/selector_data.hpp"
 
@@ -23,7 +23,6 @@ struct Comparison {
 };
 
 void hold(const Comparison& comparison, int least_rows) {
-  MESSAGE(comparison.rows, " rows");
   INFO(comparison.first);
   CHECK(comparison.different == 0);
   CHECK(comparison.rows >= least_rows);
@@ -100,10 +99,9 @@ TEST_CASE("algorithm, protocol and expected time are NCCL's for every size") {
   Comparison comparison;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     const SystemKey key = system_key(rows, row);
-    const auto found = selectors
-                           .try_emplace(key, systems.at(key).inputs, Environment{},
-                                        KernelLimits::ignored)
-                           .first;
+    const auto found =
+        selectors.try_emplace(key, systems.at(key).inputs, Environment{}, KernelLimits::ignored)
+            .first;
     const Operation operation{collective_named(rows.text(row, "coll")),
                               simcore::Bytes{rows.integer(row, "bytes")}};
     const auto choice = found->second.choose(operation);
@@ -114,9 +112,9 @@ TEST_CASE("algorithm, protocol and expected time are NCCL's for every size") {
                       std::abs(choice->predicted_us - expected) <= 1e-4 * expected + 1e-3;
     comparison.row(same, [&] {
       return fmt::format("{} {} {}: {} {} {} us, NCCL {} {} {}", words(key),
-                         name(operation.collective), operation.bytes.count,
-                         name(choice->algorithm), name(choice->protocol), choice->predicted_us,
-                         rows.text(row, "algo"), rows.text(row, "proto"), expected);
+                         name(operation.collective), operation.bytes.count, name(choice->algorithm),
+                         name(choice->protocol), choice->predicted_us, rows.text(row, "algo"),
+                         rows.text(row, "proto"), expected);
     });
   }
   hold(comparison, 8'000);
