@@ -387,20 +387,22 @@ class GraphSearch {
 
 }  // namespace
 
-NodeGraphs search_graphs(const Landscape& land, const GraphWishes& wishes) {
+NodeGraphs search_graphs(const Landscape& land, const GraphWishes& wishes,
+                         const GivenGraphs& given) {
   ChannelSearch search(land);  // one account of the links for all graphs, as in NCCL
   const int limit = channel_limit(land.system->version);
-  const auto find = [&](const Request& request) {
-    return GraphSearch(land, search, request).find();
+  const auto find = [&](const std::optional<ChannelGraph>& known, const Request& request) {
+    return known ? *known : GraphSearch(land, search, request).find();
   };
   NodeGraphs graphs;
-  graphs.ring = find({ChannelPattern::ring, 1, limit / 2});
+  graphs.ring = find(given.ring, {ChannelPattern::ring, 1, limit / 2});
   const int rings = graphs.ring.channel_count();  // also of the chain for CollNet
-  graphs.tree = find({ChannelPattern::balanced_tree, rings, rings});
+  graphs.tree = find(given.tree, {ChannelPattern::balanced_tree, rings, rings});
   if (wishes.collnet) {
-    graphs.collnet_chain = find({ChannelPattern::tree, rings, rings, true});
+    graphs.collnet_chain = find(given.collnet_chain, {ChannelPattern::tree, rings, rings, true});
     if (land.system->version >= NcclVersion{22, 0}) {
-      graphs.collnet_direct = find({ChannelPattern::collnet_direct, 1, limit, true});
+      graphs.collnet_direct =
+          find(given.collnet_direct, {ChannelPattern::collnet_direct, 1, limit, true});
     }
   }
   // Operations of both kinds share the channels.
@@ -408,7 +410,7 @@ NodeGraphs search_graphs(const Landscape& land, const GraphWishes& wishes) {
   graphs.ring.channels.resize(both);
   graphs.tree.channels.resize(both);
   graphs.nvls.pattern = ChannelPattern::nvls;
-  if (wishes.nvls) graphs.nvls = find({ChannelPattern::nvls, 1, limit});
+  if (wishes.nvls) graphs.nvls = find(given.nvls, {ChannelPattern::nvls, 1, limit});
   return graphs;
 }
 

@@ -113,6 +113,9 @@ bool OperatorTape::survives_forward(ValueId value) const {
       break;
   }
   if (value == graph_.input) return true;
+  if (!graph_.keeps_unused && !is_saved(value) && last_reader_[value] >= recompute_end()) {
+    return false;
+  }
   return std::any_of(graph_.operators.begin(), graph_.operators.end(), [value](const Operator& op) {
     return op.kept_by_selective && contains(op.outputs, value);
   });

@@ -13,6 +13,7 @@ namespace shardsim::training {
 struct MicroBatch {
   bool reduce_gradients = true;  ///< gradient sync is on
   bool all_reduce = true;        ///< FSDP2, hybrid: all-reduce across replicas, too
+  bool last = true;              ///< the optimizer step follows
 };
 
 class ShardingStrategy {

@@ -8,6 +8,8 @@
 #include "models/training/fsdp2.hpp"
 #include "models/training/sharding_strategy.hpp"
 #include "models/training/unit_recorder.hpp"
+#include "models/training/zero12.hpp"
+#include "models/training/zero3.hpp"
 
 namespace shardsim::training {
 
@@ -24,8 +26,9 @@ std::unique_ptr<ShardingStrategy> make_strategy(const TrainingSpec& spec, const 
       return std::make_unique<Ddp>(spec, groups, recorder);
     case Strategy::zero1:
     case Strategy::zero2:
+      return std::make_unique<Zero12>(spec, groups, recorder);
     case Strategy::zero3:
-      break;
+      return std::make_unique<Zero3>(spec, groups, recorder);
   }
   return nullptr;
 }
@@ -61,7 +64,8 @@ void record_backward(UnitRecorder& recorder, ShardingStrategy& strategy) {
 
 MicroBatch micro_batch(GradientSync sync, bool last) {
   return {.reduce_gradients = last || sync != GradientSync::last_micro_batch,
-          .all_reduce = last || sync == GradientSync::every_micro_batch};
+          .all_reduce = last || sync == GradientSync::every_micro_batch,
+          .last = last};
 }
 
 }  // namespace

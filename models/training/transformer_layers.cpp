@@ -23,6 +23,7 @@ LayerBuilder::LayerBuilder(const TransformerShape& shape, const KernelContext& c
                            const std::vector<ParameterShape>& parameters)
     : shape_(shape), context_(context), parameters_(parameters) {
   graph_.adds_gradients = !context.compiled;
+  graph_.keeps_unused = !context.compiled;
   graph_.addition_cpu_cost = context.cpu_cost(Pass::backward, 1);
 }
 

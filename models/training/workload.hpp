@@ -53,6 +53,12 @@ enum class CopyRole : std::uint8_t {
 /// Which data-parallel bucket a prescribed all-reduce time belongs to.
 enum class BucketPlace : std::uint8_t { head, block, embedding, all };
 
+/// A parameter of the model, by its place.
+struct ParameterRef {
+  int unit = root_unit;
+  std::size_t parameter = 0;  ///< index into Workload::parameters(unit)
+};
+
 /// The complete gradient of one parameter, from one backward pass.
 struct Gradient {
   int unit = root_unit;
@@ -107,6 +113,12 @@ class Workload {
   /// Completes a collective of `unit`: prescribed workloads set its time, others leave it.
   virtual cuda::CollectiveSpec collective(CollectiveRole role, int unit,
                                           cuda::CollectiveSpec spec) const = 0;
+  /// The same for a collective over any set of parameters.
+  virtual cuda::CollectiveSpec collective_of(CollectiveRole role,
+                                             std::span<const ParameterRef> parameters,
+                                             cuda::CollectiveSpec spec) const {
+    return collective(role, parameters.empty() ? root_unit : parameters.front().unit, spec);
+  }
   /// The same for a data-parallel bucket, by its place in the model and the blocks it spans.
   virtual cuda::CollectiveSpec bucket(BucketPlace place, cuda::CollectiveSpec spec) const = 0;
   /// CPU time of a strategy's hooks around one unit (0 for prescribed workloads).

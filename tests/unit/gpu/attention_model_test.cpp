@@ -113,6 +113,21 @@ TEST_CASE("attention without queries launches nothing") {
   CHECK(attention_time(work, constants, gap, whole).total >= 5e-6);
 }
 
+TEST_CASE("the first FlashAttention takes its successor's constants and twice the arithmetic") {
+  AttentionWork work = self_attention(4096, true);
+  const double successor = seconds(work, 100);
+  work.implementation = flash_attention_1;
+  CHECK(seconds(work, 100) == doctest::Approx(2 * successor));
+  AttentionTable table;
+  table.kernels = {ideal_attention(cudnn, AttentionPass::forward, 128),
+                   ideal_attention(flash_attention_2, AttentionPass::backward, 64)};
+  CHECK(choose_constants(table, work).implementation == flash_attention_2);
+  table.kernels.push_back(ideal_attention(flash_attention_1, AttentionPass::both, 128));
+  CHECK(choose_constants(table, work).implementation == flash_attention_1);
+  CHECK(attention_time(work, table.kernels[2], {}, whole).total ==
+        doctest::Approx(seconds(self_attention(4096, true))));
+}
+
 TEST_CASE("longer sequences never take less time") {
   double previous = 0;
   for (std::int64_t length = 1; length < 20000; length += 61) {

@@ -49,6 +49,16 @@ TEST_CASE("efficiency, prologue and sustained throttling stretch the arithmetic"
   CHECK(seconds(work, constants, whole, PowerState::steady(0)) == doctest::Approx(ideal / 0.8));
 }
 
+TEST_CASE("training has a throttle of its own where one is given, benchmarks do not look at it") {
+  const GemmWork work = product(25600, 1280, 8192);
+  GemmConstants constants = ideal_gemm();
+  constants.throttle = {0.1};
+  const double benchmark = seconds(work, constants, whole, PowerState::benchmark());
+  constants.training_throttle = simcore::Fraction{0.3};
+  CHECK(seconds(work, constants) == doctest::Approx(seconds(work, ideal_gemm()) / 0.7));
+  CHECK(seconds(work, constants, whole, PowerState::benchmark()) == benchmark);
+}
+
 TEST_CASE("in a benchmark the throttle grows with the kernel's length") {
   GemmConstants constants = ideal_gemm();
   constants.throttle = {0.2};

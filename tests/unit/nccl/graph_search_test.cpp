@@ -1,62 +1,33 @@
 // The channel search against what NCCL's own finds.
 #include <array>
+#include <filesystem>
 #include <map>
-#include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
-#include "models/nccl/graph_search.hpp"
 #include "models/nccl/topology_xml.hpp"
 #include "tests/unit/nccl/connect_cases.hpp"
 #include "tests/unit/nccl/csv_rows.hpp"
+#include "tests/unit/nccl/planned_machine.hpp"
 
 namespace shardsim::nccl {
 
 namespace {
-
-struct Planned {
-  std::unique_ptr<System> system;
-  std::unique_ptr<Landscape> land;
-  NodeGraphs graphs;
-};
-
-Planned plan(const std::string& machine, NcclVersion version, bool several_nodes,
-             const GraphWishes& wishes = {}, PlanningOptions options = {}) {
-  auto source = std::make_shared<simcore::SourceText>();
-  source->name = machine;
-  source->text = machine_xml(machine);
-  simcore::Diagnostics diagnostics;
-  const auto description = read_topology_xml(source, diagnostics);
-  REQUIRE_MESSAGE(description.has_value(), simcore::to_text(diagnostics));
-  Planned planned;
-  planned.system = std::make_unique<System>(build_system(*description, version));
-  options.several_nodes = several_nodes;
-  planned.land = std::make_unique<Landscape>(survey(*planned.system, options));
-  planned.graphs = search_graphs(*planned.land, wishes);
-  return planned;
-}
 
 const ChannelGraph& graph_named(const NodeGraphs& graphs, std::string_view name) {
   if (name == "ring") return graphs.ring;
   return name == "tree" ? graphs.tree : graphs.nvls;
 }
 
-/// The columns of data/searched_graphs.csv from `pattern` on.
 std::string row_of(const ChannelGraph& graph, const Landscape& land) {
-  std::array<char, 200> text{};
-  std::snprintf(text.data(), text.size(), "%d,%d,%d,%g,%g,%g,%s,%s,%d,%zu,%g,%g",
-                static_cast<int>(graph.pattern), graph.cross_nic, graph.channel_count(),
-                static_cast<double>(graph.intra_gbytes_per_second),
-                static_cast<double>(graph.inter_gbytes_per_second),
-                static_cast<double>(graph.latency_us),
-                std::string(path_type_name(graph.type_intra)).c_str(),
-                std::string(path_type_name(graph.type_inter)).c_str(), graph.same_channels ? 1 : 0,
-                land.system->gpus.size(), static_cast<double>(land.max_gbytes_per_second),
-                static_cast<double>(land.total_gbytes_per_second));
-  return text.data();
+  return fmt::format("{},{},{:g},{:g}", summary_row(graph), land.system->gpus.size(),
+                     land.max_gbytes_per_second, land.total_gbytes_per_second);
 }
 
 /// The cells of the row from `pattern` on, as they stand in the file.
@@ -80,18 +51,20 @@ bool is_long(std::string_view machine) {
 int compare_with_data(bool long_ones) {
   const std::filesystem::path data = std::filesystem::path(SHARDSIM_SOURCE_DIR) / "tests/unit/nccl/data";
   const CsvRows rows(data / "searched_graphs.csv");
-  std::map<std::tuple<std::string, std::string, bool>, Planned> planned;
+  std::map<std::tuple<std::string, std::string, bool>, PlannedMachine> known;
   int compared = 0;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     const std::string version(rows.text(row, "nccl_version"));
     const std::string machine(rows.text(row, "machine"));
     if (is_long(machine) && version != "2.30.7" && !long_ones) continue;
     const bool several = rows.text(row, "nodes") == "several";
-    auto [place, is_new] = planned.try_emplace({version, machine, several});
+    auto [place, is_new] = known.try_emplace({version, machine, several});
     if (is_new) {
       const auto parsed = parse_nccl_version(version);
       REQUIRE(parsed.has_value());
-      place->second = plan(machine, *parsed, several);
+      PlanningOptions options;
+      options.several_nodes = several;
+      place->second = planned(shipped_machine(machine), *parsed, options);
     }
     CAPTURE(version);
     CAPTURE(machine);
@@ -101,18 +74,6 @@ int compare_with_data(bool long_ones) {
     ++compared;
   }
   return compared;
-}
-
-bool same_channels(const ChannelGraph& ours, const ChannelGraph& theirs) {
-  if (ours.channels.size() != theirs.channels.size()) return false;
-  for (std::size_t c = 0; c < ours.channels.size(); ++c) {
-    const GraphChannel& own = ours.channels[c];
-    const GraphChannel& known = theirs.channels[c];
-    if (own.ranks != known.ranks || own.net_in != known.net_in || own.net_out != known.net_out) {
-      return false;
-    }
-  }
-  return true;
 }
 
 }  // namespace
@@ -130,45 +91,88 @@ TEST_CASE("channels visit the GPUs in NCCL's order and use its NICs") {
     if (known.nodes > 2) continue;  // as with two
     CAPTURE(known.machine);
     CAPTURE(known.nodes);
-    const Planned planned = plan(known.machine, {30, 7}, known.nodes > 1);
-    CHECK(same_channels(planned.graphs.ring, known.ring));
-    CHECK(same_channels(planned.graphs.tree, known.tree));
-    CHECK(same_channels(planned.graphs.nvls, known.nvls));
+    PlanningOptions options;
+    options.several_nodes = known.nodes > 1;
+    const NodeGraphs graphs = planned(shipped_machine(known.machine), {30, 7}, options).graphs;
+    CHECK(same_channels(graphs.ring, known.ring));
+    CHECK(same_channels(graphs.tree, known.tree));
+    CHECK(same_channels(graphs.nvls, known.nvls));
   }
 }
 
 TEST_CASE("without NVLS, or on GPUs that cannot do it, there are no NVLS channels") {
-  CHECK(plan("dgx_a100_8x200g", {30, 7}, false).graphs.nvls.channels.empty());
-  CHECK(plan("dgx_h100_8x400g", {30, 7}, false, {false, false}).graphs.nvls.channels.empty());
+  const auto nvls = [](const std::string& machine, bool wanted) {
+    return planned(shipped_machine(machine), {30, 7}, {}, {false, wanted}).graphs.nvls;
+  };
+  CHECK(nvls("dgx_a100_8x200g", true).channels.empty());
+  CHECK(nvls("dgx_h100_8x400g", false).channels.empty());
+  CHECK(nvls("dgx_h100_8x400g", true).channel_count() == 8);
 }
 
 TEST_CASE("CollNet graphs need a network that reduces") {
-  const Planned planned = plan("dgx_h100_8x400g", {30, 7}, true, {true, true});
-  REQUIRE(planned.graphs.collnet_chain.has_value());
-  REQUIRE(planned.graphs.collnet_direct.has_value());
-  CHECK(planned.graphs.collnet_chain->channels.empty());
-  CHECK(planned.graphs.collnet_direct->channels.empty());
-  CHECK_FALSE(plan("ppn1_h100_400g", {30, 7}, true).graphs.collnet_direct.has_value());
+  const auto graphs = [](bool reduces, NcclVersion version) {
+    std::string text = machine_xml("dgx_h100_8x400g");
+    for (std::size_t at = text.find("coll=\"0\""); reduces && at != std::string::npos;
+         at = text.find("coll=\"0\"", at)) {
+      text.replace(at, 8, "coll=\"1\"");
+    }
+    simcore::Diagnostics diagnostics;
+    const auto machine = read_topology_xml(source_of("changed.xml", text), diagnostics);
+    REQUIRE(machine.has_value());
+    return planned(*machine, version, on_several_nodes(), {true, true}).graphs;
+  };
+  const NodeGraphs without = graphs(false, {30, 7});
+  REQUIRE(without.collnet_direct.has_value());
+  CHECK(without.collnet_chain->channels.empty());
+  CHECK(without.collnet_direct->channels.empty());
+  const NodeGraphs with = graphs(true, {30, 7});
+  CHECK(with.collnet_chain->channel_count() == 8);
+  CHECK(with.collnet_direct->pattern == ChannelPattern::collnet_direct);
+  CHECK(with.collnet_direct->channel_count() == 8);
+  for (int head = 0; head < 8; ++head) {
+    CHECK(with.collnet_direct->channels[static_cast<std::size_t>(head)].ranks.front() == head);
+  }
+  CHECK_FALSE(graphs(true, {21, 5}).collnet_direct.has_value());
 }
 
 TEST_CASE("a NIC that may not be crossed keeps each ring on one NIC") {
-  PlanningOptions options;
+  PlanningOptions options = on_several_nodes();
+  const Machine machine = shipped_machine("dgx_h100_8x400g");
+  CHECK(planned(machine, {30, 7}, options).graphs.ring.cross_nic == 2);
   options.cross_nic = 0;
-  const Planned planned = plan("dgx_h100_8x400g", {30, 7}, true, {}, options);
-  CHECK(planned.graphs.ring.cross_nic == 0);
-  for (const GraphChannel& channel : planned.graphs.ring.channels) {
-    CHECK(channel.net_in == channel.net_out);
-  }
+  const ChannelGraph ring = planned(machine, {30, 7}, options).graphs.ring;
+  CHECK(ring.cross_nic == 0);
+  for (const GraphChannel& channel : ring.channels) CHECK(channel.net_in == channel.net_out);
 }
 
-TEST_CASE("without peer-to-peer all traffic goes through the CPUs") {
+TEST_CASE("without peer-to-peer all traffic goes through the CPUs, and slowly") {
   PlanningOptions options;
   options.p2p_level = PathType::loc;
-  const Planned planned = plan("dgx_h100_8x400g", {30, 7}, false, {}, options);
-  CHECK(planned.graphs.ring.type_intra >= PathType::phb);
-  CHECK(planned.graphs.ring.channel_count() *
-            static_cast<double>(planned.graphs.ring.intra_gbytes_per_second) <
-        60);
+  const ChannelGraph ring =
+      planned(shipped_machine("dgx_h100_8x400g"), {30, 7}, options).graphs.ring;
+  CHECK(ring.type_intra >= PathType::phb);
+  // Of 360 GB/s over NVLink.
+  CHECK(static_cast<float>(ring.channel_count()) * ring.intra_gbytes_per_second < 60);
+}
+
+TEST_CASE("each searched channel visits every GPU once and charges no link beyond its bandwidth") {
+  for (const char* name : {"dgx1_v100_4x100g", "dgx_a100_8x200g", "pcie_8xL40S_2x200g_amd"}) {
+    CAPTURE(name);
+    const PlannedMachine made = planned(shipped_machine(name), {30, 7}, {});
+    std::vector<float> used(made.system->links.size(), 0);
+    for (const GraphChannel& channel : made.graphs.ring.channels) {
+      CHECK(std::set<int>(channel.ranks.begin(), channel.ranks.end()).size() == 8);
+      for (std::size_t i = 0; i < 8; ++i) {
+        const Path& path = made.land->gpu_gpu(channel.ranks[i], channel.ranks[(i + 1) % 8]);
+        for (const int link : path.links) {
+          used[static_cast<std::size_t>(link)] += made.graphs.ring.intra_gbytes_per_second;
+        }
+      }
+    }
+    for (std::size_t link = 0; link < used.size(); ++link) {
+      CHECK(used[link] <= made.system->links[link].gbytes_per_second + 0.01F);
+    }
+  }
 }
 
 }  // namespace shardsim::nccl

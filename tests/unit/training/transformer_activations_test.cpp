@@ -78,6 +78,15 @@ TEST_CASE("selective checkpointing keeps the input, attention and every second l
   CHECK(per_token(shape, spec) == 2 * shape.hidden + q + v + attention + gate + down);
 }
 
+TEST_CASE("compiled selective checkpointing drops the output that backward never looks at") {
+  const TransformerShape shape = small_llama();
+  WorkloadSpec spec = sequences(128);
+  spec.activation_checkpointing = Checkpointing::selective;
+  const std::int64_t eager = per_token(shape, spec);
+  spec.compile = true;
+  CHECK(eager - per_token(shape, spec) == 2 * shape.hidden);  // of the last linear layer
+}
+
 TEST_CASE("checkpointing every second block keeps every other block whole") {
   TransformerShape shape = small_llama();
   shape.layers = 4;

@@ -204,6 +204,15 @@ inline double streamed_bytes(const cuda::Program& program) {
       });
 }
 
+/// The same of kernels whose names begin with `prefix`.
+inline double streamed_bytes_of(const cuda::Program& program, std::string_view prefix) {
+  cuda::Program part = program;
+  std::erase_if(part.ops, [&](const cuda::Op& op) {
+    return op.code != cuda::OpCode::kernel || !program.names[op.name].starts_with(prefix);
+  });
+  return streamed_bytes(part);
+}
+
 inline simcore::SimTime cpu_time(const cuda::Program& program) {
   simcore::SimTime total;
   for (const cuda::Op& op : program.ops) {

@@ -131,6 +131,39 @@ TEST_CASE("compilation spares traffic, and no arithmetic") {
   CHECK(cpu_time(compiled) < cpu_time(eager));
 }
 
+TEST_CASE("SwiGLU moves 14 rows eager and 8 fused, complex rotary 20 bytes either way") {
+  const std::int64_t tokens = 256;
+  TransformerShape shape = small_llama();
+  const auto traffic = [&](const std::string& part, bool compiled) {
+    WorkloadSpec spec = sequences(tokens);
+    spec.compile = compiled;
+    return streamed_bytes_of(record_step(shape, spec), "layers.1." + part);
+  };
+  const auto swiglu_row = static_cast<double>(2 * tokens * shape.ffn_hidden);
+  CHECK(traffic("swiglu", false) == (5 + 9) * swiglu_row);
+  CHECK(traffic("swiglu", true) == (3 + 5) * swiglu_row);
+  const auto elements = static_cast<double>(tokens * (shape.attention_width() + shape.kv_width()));
+  CHECK(traffic("attention.rotary", true) == 2 * 4 * elements);
+  shape.complex_rotary = true;
+  CHECK(traffic("attention.rotary", true) == 2 * 20 * elements);
+  CHECK(traffic("attention.rotary", false) == 2 * 20 * elements);
+}
+
+TEST_CASE("a loss without room for an fp32 copy of the logits moves 6 bytes a logit, else 26") {
+  const TransformerShape shape = small_llama();
+  const auto bytes_a_logit = [&](std::optional<double> held, bool compiled) {
+    WorkloadSpec spec = sequences(256);
+    spec.compile = compiled;
+    spec.loss_bytes_per_logit = held;
+    return streamed_bytes_of(record_step(shape, spec), "loss") /
+           static_cast<double>(256 * shape.vocabulary);
+  };
+  CHECK(bytes_a_logit({}, false) == 26);
+  CHECK(bytes_a_logit({}, true) == 6);
+  CHECK(bytes_a_logit(4, false) == 6);
+  CHECK(bytes_a_logit(12, true) == 26);
+}
+
 TEST_CASE("steps record alike, and deterministically") {
   TransformerWorkload one(small_gpt(), sequences(64), {});
   TransformerWorkload two(small_gpt(), sequences(64), {});
@@ -169,10 +202,11 @@ TEST_CASE("the optimizer's CPU time grows with tensors, and most with DTensors")
   const OptimizerSetting fused_dtensor{.implementation = OptimizerImplementation::fused,
                                        .dtensor_parameters = true};
   CHECK(time({}, 0) == cpu.optimizer_step);
-  // The published pair: 150 tensors, 138 ms and 43 ms.
-  CHECK(time(foreach_dtensor, 150).seconds() == doctest::Approx(0.138).epsilon(0.02));
-  CHECK(time(fused_dtensor, 150).seconds() == doctest::Approx(0.043).epsilon(0.05));
-  CHECK(time({}, 150) < time(fused_dtensor, 150));
+  CHECK(time(foreach_dtensor, 150) - time({}, 150) == cpu.dtensor_foreach * 150);
+  CHECK(time(fused_dtensor, 150) - time({}, 150) == cpu.dtensor_fused * 150);
+  CHECK(time(fused_dtensor, 150) < time(foreach_dtensor, 150));
+  // torchtitan: 291 tensors; fused saves 2 % of a step of 1.5 s at most, most of it on the GPU.
+  CHECK((time(foreach_dtensor, 291) - time(fused_dtensor, 291)).seconds() < 0.03);
 }
 
 TEST_CASE("no parameters at all is still a launch") {

@@ -1,0 +1,168 @@
+#include "models/scenario/validation/run_mapping.hpp"
+
+#include "simcore/config/override.hpp"
+#include "validation_fixture.hpp"
+
+namespace shardsim::scenario {
+namespace {
+
+using testing::Cells;
+using testing::complete_run;
+using testing::shipped_rules;
+using testing::with;
+
+std::expected<LoadedScenario, std::string> map(const Cells& cells) {
+  const TrainingTable table = testing::table_of({cells});
+  return map_run(TrainingRun(table, 0), shipped_rules(), testing::shipped_rules_file());
+}
+
+ScenarioSpec mapped(const Cells& changes) {
+  const auto scenario = map(with(complete_run(), changes));
+  REQUIRE_MESSAGE(scenario, scenario.error());
+  return scenario->spec;
+}
+
+std::string refused(const Cells& changes) {
+  const auto scenario = map(with(complete_run(), changes));
+  CHECK_FALSE(scenario);
+  return scenario ? "" : scenario.error();
+}
+
+TEST_CASE("patterns match whole texts, with '*' for any part and regardless of case") {
+  CHECK(matches("FSDP2*", "fsdp2 (torchtitan)"));
+  CHECK(matches("*", ""));
+  CHECK(matches("", ""));
+  CHECK(matches("a*b*c", "a--b-bc"));
+  CHECK_FALSE(matches("a*b*c", "a--b-bd"));
+  CHECK_FALSE(matches("FSDP", "FSDP2"));
+  CHECK_FALSE(matches("", "x"));
+}
+
+TEST_CASE("sizes come from the columns") {
+  const ScenarioSpec spec = mapped({});
+  CHECK(spec.name == "run-1");
+  CHECK(spec.workload.sequence_length == 2048);
+  CHECK(spec.workload.micro_batch_size == 2);
+  CHECK(spec.workload.gradient_accumulation == 1);
+  REQUIRE(spec.workload.model->inline_spec);
+  const training::ModelSpec& model = *spec.workload.model->inline_spec;
+  CHECK(model.family == training::ModelFamily::llama);
+  CHECK(model.layers == 2);
+  CHECK(model.hidden == 1024);
+  CHECK(model.ffn_hidden == 2816);
+  CHECK(model.vocabulary == 32000);
+}
+
+TEST_CASE("GPUs fill nodes, and a part of one node where they are fewer") {
+  CHECK(mapped({{"gpus", "64"}}).cluster.nodes == 8);
+  CHECK(mapped({{"gpus", "4"}}).cluster.nodes == 1);
+  CHECK(mapped({{"gpus", "4"}}).cluster.gpus_per_node == 4);
+  CHECK(mapped({{"gpus", "16"}, {"gpus_per_node", "1"}}).cluster.nodes == 16);
+  CHECK(mapped({{"gpus", "8"}, {"gpus_per_node", ""}, {"gpu", "GB200"}}).cluster.nodes == 2);
+  CHECK(refused({{"gpus", "12"}}) == "12 GPUs do not fill nodes of 8");
+}
+
+TEST_CASE("frameworks, sharding and checkpointing become the strategy's settings") {
+  using training::Checkpointing;
+  using training::Sharding;
+  using training::Strategy;
+  CHECK(mapped({}).training.strategy == Strategy::fsdp2);
+  CHECK(mapped({{"framework", "FSDP1"}}).training.strategy == Strategy::fsdp1);
+  CHECK(mapped({{"framework", "SimpleFSDP (torchtitan)"}}).training.strategy == Strategy::fsdp2);
+  CHECK(mapped({{"framework", "DDP"}, {"sharding", "DDP"}}).training.strategy == Strategy::ddp);
+  CHECK(mapped({{"sharding", "HYBRID_SHARD"}}).training.sharding == Sharding::hybrid_shard);
+  CHECK(mapped({{"sharding", "SHARD_GRAD_OP"}}).training.sharding == Sharding::shard_grad_op);
+  CHECK(mapped({{"act_ckpt", "full"}}).workload.activation_checkpointing == Checkpointing::full);
+  CHECK(mapped({{"act_ckpt", "selective (per-op)"}}).workload.activation_checkpointing ==
+        Checkpointing::selective);
+  CHECK(mapped({{"act_ckpt", "selective (every 2nd layer)"}}).workload.checkpoint_every == 2);
+  CHECK(mapped({{"compile", "yes"}}).workload.compile);
+}
+
+TEST_CASE("element types: llm-foundry's PURE reduces in bf16, its DEFAULT in fp32") {
+  using training::ElementType;
+  const Cells foundry{{"source_id", "llmfoundry-2024"}, {"framework", "FSDP1"}, {"model", "MPT-7b"}};
+  const auto reduces = [&](const char* precision) {
+    return mapped(with(foundry, {{"precision", precision}})).training.reduce_dtype;
+  };
+  CHECK(reduces("bf16/FSDP mixed_precision=PURE") == ElementType::bf16);
+  CHECK(reduces("bf16/FSDP mixed_precision=DEFAULT") == ElementType::fp32);
+  CHECK(mapped({{"precision", "fp8 tensorwise"}}).workload.precision == training::Precision::fp8);
+}
+
+TEST_CASE("a network that the source names chooses the machine") {
+  const auto topology = [](const char* gpu, const char* network) {
+    return mapped({{"gpu", gpu}, {"internode_net", network}}).cluster.topology;
+  };
+  CHECK(topology("A100-40GB", "") == "dgx-a100-40gb");
+  CHECK(topology("A100-40GB", "1600 Gbps RoCE per node") == "oci-a100-40gb");
+  CHECK(topology("H100-80GB", "") == "dgx-h100");
+  CHECK(topology("H100-80GB", "800 Gbps") == "hgx-h100-80gb-800g");
+}
+
+TEST_CASE("what cannot be simulated says why") {
+  CHECK(refused({{"framework", "Megatron-LM"}}).find("Megatron") != std::string::npos);
+  CHECK(refused({{"framework", "DeepSpeed ZeRO-3"}}).find("ZeRO") != std::string::npos);
+  CHECK(refused({{"tp", "2"}}) == "tensor parallelism is not simulated (tp = 2)");
+  CHECK(refused({{"cp", "4"}}) == "context parallelism is not simulated (cp = 4)");
+  CHECK(refused({{"model", "Mixtral-8x7B"}}).find("experts") != std::string::npos);
+  CHECK(refused({{"task", "finetune-lora"}}).find("LoRA") != std::string::npos);
+}
+
+TEST_CASE("what the source leaves out is not guessed") {
+  for (const char* column : {"seq_len", "micro_batch", "grad_accum", "layers", "act_ckpt", "compile",
+                             "gpus", "precision"}) {
+    CAPTURE(column);
+    CHECK(refused({{column, ""}}) == std::string("the source does not say: ") + column);
+  }
+  CHECK(refused({{"gpu", "TPU v5p"}}) == "no rule for gpu 'TPU v5p'");
+  CHECK(refused({{"framework", "homemade"}}) == "no rule for framework 'homemade'");
+}
+
+TEST_CASE("a scenario that makes no sense is a refusal, too") {
+  CHECK(refused({{"heads", "7"}}).find("heads") != std::string::npos);
+}
+
+TEST_CASE("every setting of the shipped rules is a key and a value that scenarios have") {
+  for (const MappingRule& rule : shipped_rules().rules) {
+    if (rule.set.empty()) continue;
+    const auto base = map(complete_run());
+    REQUIRE(base);
+    simcore::ConfigNode root = base->root;
+    simcore::Diagnostics diagnostics;
+    for (const auto& [key, value] : rule.set) {
+      simcore::apply_override(root, key + "=" + value, diagnostics);
+    }
+    // no_shard belongs to FSDP1, the others to every strategy.
+    if (rule.set.contains("training.sharding")) {
+      simcore::apply_override(root, "training.strategy=fsdp1", diagnostics);
+    }
+    simcore::read_config<ScenarioSpec>(root, diagnostics);
+    CHECK_MESSAGE(!diagnostics.has_errors(), simcore::to_text(diagnostics));
+  }
+}
+
+TEST_CASE("a rule either sets or refuses") {
+  const auto errors = [](const char* text) {
+    simcore::Diagnostics diagnostics;
+    const auto root = simcore::read_yaml(testing::source_of(text), diagnostics);
+    REQUIRE(root);
+    simcore::read_config<MappingRules>(*root, diagnostics);
+    return diagnostics.error_count();
+  };
+  CHECK(errors("rules: [{when: {gpu: [x]}, set: {a: b}}]") == 0);
+  CHECK(errors("rules: [{refuse: because}]") == 0);
+  CHECK(errors("rules: [{when: {gpu: [x]}}]") == 1);
+  CHECK(errors("rules: [{refuse: because, set: {a: b}}]") == 1);
+}
+
+TEST_CASE("rules that look at columns which the table lacks are reported") {
+  MappingRules rules;
+  rules.rules.push_back({{{"colour", {"*"}}}, "because", {}});
+  simcore::Diagnostics diagnostics;
+  check_rules(rules, testing::table_of({complete_run()}), diagnostics);
+  CHECK(diagnostics.error_count() == 1);
+}
+
+}  // namespace
+}  // namespace shardsim::scenario
