@@ -140,8 +140,7 @@ void add_preferred(const Landscape& land, const std::vector<int>& gpus, UniqueLi
     wanted.push_back(preferred_nets(land, gpu));
     longest = std::max(longest, wanted.back().size());
   }
-  const bool by_channel = land.system->version >= NcclVersion{27, 5} && land.system->hosts > 1 &&
-                          land.options.scatter_nets;
+  const bool by_channel = land.system->version >= NcclVersion{27, 5} && land.system->hosts > 1;
   if (!by_channel) {
     for (const std::vector<int>& nets : wanted) {
       for (const int net : nets) list.add(net);

@@ -2,10 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
-#include <string>
 
+#include "models/nccl/environment.hpp"
 #include "models/nccl/path_type.hpp"
 #include "simcore/diagnostics.hpp"
 
@@ -30,12 +29,11 @@ struct PlanningOptions {
   bool nvb = true;                     ///< NCCL_NVB_DISABLE=0
   NetDevicesPolicy net_devices = NetDevicesPolicy::shared_out;
   int most_net_devices = 0;            ///< policy `at_most`
-  bool scatter_nets = true;            ///< NCCL_MNNVL_SCATTER_NETS_ENABLE
 };
 
-/// The variables among `environment` that the planner listens to; others are passed over. A value
-/// that NCCL would not understand is an error at `where`.
-PlanningOptions planning_options(const std::map<std::string, std::string>& environment,
+/// What the environment says to the planner. A policy for NICs that NCCL would not understand is an
+/// error at `where`.
+PlanningOptions planning_options(const Environment& environment, bool several_nodes,
                                  const simcore::SourceLocation& where,
                                  simcore::Diagnostics& diagnostics);
 

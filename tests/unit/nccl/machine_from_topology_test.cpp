@@ -57,7 +57,9 @@ TEST_CASE("a topology of ours and NCCL's file of that machine give the same grap
     CAPTURE(pair.yaml);
     MachineChoice choice;
     choice.compute_capability = pair.compute_capability;
-    const Machine ours = machine_from_topology(shipped_topology(pair.yaml), choice);
+    network::TopologySpec spec = shipped_topology(pair.yaml);
+    spec.node.nics->plugin_latency = {};  // NCCL's file of the p4d-like machine has none
+    const Machine ours = machine_from_topology(spec, choice);
     for (const bool several : {false, true}) {
       CAPTURE(several);
       check_same_graphs(ours, pair.xml, several);

@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include "models/nccl/environment.hpp"
 #include "models/nccl/link_bandwidths.hpp"
 #include "models/nccl/nic_choice.hpp"
 #include "tests/unit/nccl/planned_machine.hpp"
@@ -117,24 +118,29 @@ TEST_CASE("GPUs that share NICs deal them out") {
   CHECK(nets_of_gpus(both, 1) == std::vector<int>{1, 0, 3, 2, 5, 4, 7, 6});
 }
 
-TEST_CASE("the planner's variables are understood, and others left alone") {
+TEST_CASE("the planner listens to its variables") {
   simcore::Diagnostics diagnostics;
-  const PlanningOptions options = planning_options({{"NCCL_CROSS_NIC", "1"},
-                                                    {"NCCL_P2P_LEVEL", "NVL"},
-                                                    {"NCCL_NET_GDR_LEVEL", "3"},
-                                                    {"NCCL_PXN_DISABLE", "1"},
-                                                    {"NCCL_NETDEVS_POLICY", "MAX:2"},
-                                                    {"NCCL_DEBUG", "INFO"}},
-                                                   {}, diagnostics);
+  const auto options_of = [&](const std::map<std::string, std::string>& variables) {
+    const Environment environment = read_environment(variables, {30, 7}, {}, diagnostics);
+    return planning_options(environment, true, {}, diagnostics);
+  };
+  const PlanningOptions options = options_of({{"NCCL_CROSS_NIC", "1"},
+                                              {"NCCL_P2P_LEVEL", "NVL"},
+                                              {"NCCL_NET_GDR_LEVEL", "3"},
+                                              {"NCCL_PXN_DISABLE", "1"},
+                                              {"NCCL_NETDEVS_POLICY", "max:2"}});
   CHECK_FALSE(diagnostics.has_errors());
+  CHECK(options.several_nodes);
   CHECK(options.cross_nic == 1);
   CHECK(options.p2p_level == PathType::nvl);
   CHECK(options.gdr_level == PathType::phb);
   CHECK_FALSE(options.pxn);
+  CHECK(options.net_devices == NetDevicesPolicy::at_most);
   CHECK(options.most_net_devices == 2);
-  CHECK(planning_options({{"NCCL_P2P_DISABLE", "1"}}, {}, diagnostics).p2p_level == PathType::loc);
-  planning_options({{"NCCL_CROSS_NIC", "7"}, {"NCCL_P2P_LEVEL", "FAR"}}, {}, diagnostics);
-  CHECK(diagnostics.error_count() == 2);
+  CHECK(options_of({{"NCCL_P2P_DISABLE", "1"}}).p2p_level == PathType::loc);
+  CHECK(options_of({}).cross_nic == 2);
+  options_of({{"NCCL_NETDEVS_POLICY", "MAX:none"}});
+  CHECK(diagnostics.error_count() == 1);
 }
 
 TEST_CASE("versions of NCCL are read as people write them") {

@@ -41,6 +41,8 @@ struct InspectedStep {
   std::array<std::int64_t, cuda::memory_kind_count> peak_by_kind{};
   std::vector<InspectedCollective> collectives;
   std::map<std::string, std::int64_t> copies;  ///< bytes by kernel name
+  std::vector<std::string> order;              ///< names of kernels and collectives, as issued
+  std::map<std::string, HeldMemory> at_kernel;  ///< as the last kernel of the name is issued
   /// Streams that record_stream named, by the tensor's name.
   std::map<std::string, std::set<std::string>> also_used_by;
 
@@ -103,11 +105,14 @@ inline std::vector<InspectedStep> inspect(const cuda::Program& program) {
         const cuda::CollectiveSpec& spec = program.collectives[op.index];
         steps.back().collectives.push_back(
             {program.names[op.name], program.communicators[spec.communicator], spec});
+        steps.back().order.push_back(program.names[op.name]);
         break;
       }
       case cuda::OpCode::kernel: {
         const auto* work = std::get_if<gpu::MemoryBoundWork>(&program.kernels[op.index].work);
         if (work) steps.back().copies[program.names[op.name]] += work->bytes.count;
+        steps.back().order.push_back(program.names[op.name]);
+        steps.back().at_kernel[program.names[op.name]] = held;
         break;
       }
       default:

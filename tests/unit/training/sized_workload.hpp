@@ -2,6 +2,8 @@
 // strategy adds is then all there is.
 #pragma once
 
+#include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,18 +28,28 @@ class SizedWorkload final : public Workload {
     return unit == root_unit ? root_ : block_;
   }
 
-  void embedding_forward(cuda::ProgramRecorder& r) override { kernel(r, "embF"); }
+  void embedding_forward(cuda::ProgramRecorder& r) override {
+    at_module(ModulePoint::pre_forward, root_unit, table);
+    kernel(r, "embF");
+    at_module(ModulePoint::post_forward, root_unit, table);
+  }
   void block_forward(cuda::ProgramRecorder& r, int b) override {
+    at_module(ModulePoint::pre_forward, b, linear);
     kernel(r, "F" + std::to_string(b));
+    at_module(ModulePoint::post_forward, b, linear);
   }
   void head_forward(cuda::ProgramRecorder& r) override { kernel(r, "headF"); }
   void head_backward(cuda::ProgramRecorder& r) override { kernel(r, "headB"); }
   void block_backward(cuda::ProgramRecorder& r, int b) override {
+    at_module(ModulePoint::pre_backward, b, linear);
     kernel(r, "B" + std::to_string(b));
+    at_module(ModulePoint::post_backward, b, linear);
     for (std::size_t i = block_.size(); i-- > 0;) gradient(r, b, i);
   }
   void embedding_backward(cuda::ProgramRecorder& r) override {
+    at_module(ModulePoint::pre_backward, root_unit, table);
     kernel(r, "embB");
+    at_module(ModulePoint::post_backward, root_unit, table);
     gradient(r, root_unit, 0);
   }
   void optimizer(cuda::ProgramRecorder& r, std::int64_t elements, std::int64_t) override {
@@ -54,6 +66,7 @@ class SizedWorkload final : public Workload {
     return spec;
   }
   cuda::CollectiveSpec collective(CollectiveRole, int, cuda::CollectiveSpec spec) const override {
+    spec.fixed_time = collective_time;
     return spec;
   }
   cuda::CollectiveSpec bucket(BucketPlace, cuda::CollectiveSpec spec) const override {
@@ -62,8 +75,12 @@ class SizedWorkload final : public Workload {
   simcore::SimTime hook_cost() const override { return {}; }
 
   std::int64_t optimized_elements = 0;
+  std::optional<simcore::SimTime> collective_time;
 
  private:
+  static constexpr std::array<std::size_t, 1> table{0};
+  static constexpr std::array<std::size_t, 2> linear{0, 1};
+
   static void kernel(cuda::ProgramRecorder& recorder, std::string_view name) {
     cuda::KernelSpec spec;
     spec.work = gpu::FixedWork{simcore::SimTime::microseconds(10)};

@@ -70,13 +70,37 @@ TEST_CASE("printed values read back as the same") {
 }
 
 TEST_CASE("what a strategy cannot do is an error, what it ignores a warning") {
-  CHECK(read("{strategy: zero3}").diagnostics.has_errors());
+  CHECK(read("{strategy: zero4}").diagnostics.has_errors());
   CHECK(read("{strategy: fsdp2, sharding: no_shard}").diagnostics.has_errors());
   CHECK(read("{strategy: fsdp1, forward_prefetch: 2}").diagnostics.has_errors());
   CHECK(read("{strategy: fsdp1, gradient_sync: all_reduce_last}").diagnostics.has_errors());
   const Reading ignored = read("{strategy: ddp, limit_all_gathers: true}");
   CHECK_FALSE(ignored.diagnostics.has_errors());
   CHECK(ignored.messages().find("limit_all_gathers has no effect") != std::string::npos);
+}
+
+TEST_CASE("ZeRO's settings are DeepSpeed's, and those of another stage have no effect") {
+  const Reading zero3 = read(
+      "{strategy: zero3, zero: {reduce_bucket_size: 16777216, overlap_comm: false, "
+      "stage3_prefetch_bucket_size: 15099494}}");
+  CHECK(zero3.messages().empty());
+  CHECK(zero3.spec.zero.reduce_bucket_size == 16777216);
+  CHECK(zero3.spec.zero.stage3_prefetch_bucket_size == 15099494);
+  CHECK(zero3.spec.zero.sub_group_size == 1'000'000'000);
+  CHECK_FALSE(zero3.spec.zero.overlaps(true));
+  CHECK(read("{strategy: zero3}").spec.zero.overlaps(true));
+  CHECK_FALSE(read("{strategy: zero2}").spec.zero.overlaps(false));
+  const auto warns = [](std::string_view text) {
+    const Reading reading = read(text);
+    CHECK_FALSE(reading.diagnostics.has_errors());
+    return reading.messages().find("has no effect") != std::string::npos;
+  };
+  CHECK(warns("{strategy: zero2, zero: {stage3_max_live_parameters: 1}}"));
+  CHECK(warns("{strategy: zero3, zero: {use_multi_rank_bucket_allreduce: false}}"));
+  CHECK(warns("{strategy: zero1, sharding: full_shard}"));
+  CHECK(warns("{strategy: fsdp2, zero: {overlap_comm: true}}"));
+  CHECK(read("{strategy: zero2, zero: {reduce_bucket_size: 0}}").diagnostics.has_errors());
+  CHECK(read("{strategy: zero2, zero: {reduce_bucket: 1}}").diagnostics.has_errors());
 }
 
 TEST_CASE("groups follow from the sharding") {
@@ -96,6 +120,8 @@ TEST_CASE("groups follow from the sharding") {
   CHECK_FALSE(group_sizes(spec, 32, 8));
   spec.strategy = Strategy::ddp;
   CHECK(group_sizes(spec, 32, 8).value().replicas == 32);
+  spec.strategy = Strategy::zero1;
+  CHECK(group_sizes(spec, 32, 8).value().shard == 32);
   spec = {};
   spec.reshard_after_forward = ReshardAfterForward{std::int64_t{5}};
   CHECK_FALSE(group_sizes(spec, 32, 8));

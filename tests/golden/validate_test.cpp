@@ -1,0 +1,93 @@
+// `shardsim validate` on a few published runs: what it writes, how near it comes, how it refuses.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "tests/golden/program.hpp"
+
+namespace shardsim {
+namespace {
+
+using Json = nlohmann::json;
+
+const std::string sample =
+    std::string(SHARDSIM_SOURCE_DIR) + "/tests/golden/validation/training_sample.csv";
+
+Json validated() {
+  const ProgramRun run = run_program("validate --training " + sample + " --json -");
+  REQUIRE_MESSAGE(run.status == 0, run.messages);
+  return Json::parse(run.output);
+}
+
+TEST_CASE("every run of the table has a line, with a forecast or a reason") {
+  const Json report = validated();
+  std::set<std::string> ids;
+  for (const Json& row : report["rows"]) {
+    ids.insert(row["id"].get<std::string>());
+    CAPTURE(row.dump());
+    CHECK(row.size() == 7);
+    CHECK((row["predicted"].is_number() || row["why_not"].is_string()));
+    CHECK((row["quantity"] == "step_time_s" || row["quantity"] == "peak_memory_bytes"));
+  }
+  CHECK(ids.size() == 13);
+}
+
+TEST_CASE("forecasts of the published runs come within 15 % of time and 10 % of memory") {
+  const Json report = validated();
+  int compared = 0;
+  for (const Json& row : report["rows"]) {
+    if (!row["relative_error"].is_number()) continue;
+    CAPTURE(row.dump());
+    const double limit = row["quantity"] == "step_time_s" ? 0.15 : 0.10;
+    CHECK(std::abs(row["relative_error"].get<double>()) < limit);
+    ++compared;
+  }
+  CHECK(compared == 11);
+}
+
+TEST_CASE("groups come with their number of rows and three errors") {
+  const Json report = validated();
+  const Json& total = report["summary"][0];
+  CHECK(total["group"] == "step_time_s, all FSDP, trust A");
+  CHECK(total["rows"] == 9);
+  for (const char* key : {"median_abs_error", "p90_abs_error", "bias"}) {
+    CHECK(total[key].is_number());
+  }
+}
+
+TEST_CASE("what people read goes to standard error where JSON takes standard output") {
+  const ProgramRun both = run_program("validate --training " + sample + " --json -");
+  CHECK(both.output.front() == '{');
+  CHECK(both.messages.find("absolute error of forecasts") != std::string::npos);
+  CHECK(both.messages.find("tensor parallelism is not simulated (tp = 8)") != std::string::npos);
+  const ProgramRun text = run_program("validate --training " + sample);
+  CHECK(text.output == both.messages);
+}
+
+TEST_CASE("a bad table ends with status 2 and says where") {
+  const ScratchFolder scratch;
+  const auto status_and_message = [&](const std::string& file) {
+    const ProgramRun run = run_program("validate --training " + file);
+    CHECK(run.status == 2);
+    CHECK(run.output.empty());
+    return run.messages;
+  };
+  const std::string text = read_text(sample);
+  const auto contains = [](const std::string& message, const std::string& part) {
+    CAPTURE(message);
+    CHECK(message.find(part) != std::string::npos);
+  };
+  contains(status_and_message(scratch.file("absent.csv")), "absent.csv: error: cannot be opened");
+  contains(status_and_message(scratch.write("no.csv", "a,b\n1,2\n")), "missing columns row_id");
+  std::string wrong = text;
+  wrong.replace(wrong.find(",8,8,,MPT-7b"), 3, ",x,");
+  contains(status_and_message(scratch.write("x.csv", wrong)), "x.csv:2:");
+  contains(status_and_message(scratch.write("ragged.csv", text + "one,two\n")), "ragged.csv:15:1");
+  CHECK(run_program("validate").status == 2);
+}
+
+}  // namespace
+}  // namespace shardsim
