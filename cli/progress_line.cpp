@@ -1,10 +1,10 @@
 #include "cli/progress_line.hpp"
 
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <iostream>
 #include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
 
 namespace shardsim::cli {
 

@@ -1,12 +1,12 @@
 #include "cli/validate_command.hpp"
 
-#include <fmt/format.h>
-
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "cli/data_directory.hpp"
 #include "cli/output_target.hpp"
@@ -126,9 +126,8 @@ void add_validate_command(CLI::App& app, std::function<int()>& action) {
                        "Rules that map runs to scenarios; by default the shipped ones");
   validate->add_option("--data", arguments->data,
                        "Folder that holds topologies/, scenarios/ and validation/");
-  validate->callback([arguments, &action] {
-    action = [arguments] { return ValidateCommand(*arguments).run(); };
-  });
+  validate->callback(
+      [arguments, &action] { action = [arguments] { return ValidateCommand(*arguments).run(); }; });
 }
 
 }  // namespace shardsim::cli

@@ -1,8 +1,9 @@
 // `shardsim validate`: holds forecasts against published measurements.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
+
+#include <CLI/CLI.hpp>
 
 namespace shardsim::cli {
 

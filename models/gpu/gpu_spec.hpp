@@ -52,9 +52,9 @@ struct MemorySpec {
 /// Constants of gemm_time for one data type.
 struct GemmConstants {
   Basis basis;
-  simcore::Fraction expected_error;     ///< mean absolute error of a kernel's time
-  simcore::Fraction efficiency;         ///< of the peak, at full clock
-  simcore::Fraction throttle;           ///< depth of the fall in a benchmark's loop
+  simcore::Fraction expected_error;  ///< mean absolute error of a kernel's time
+  simcore::Fraction efficiency;      ///< of the peak, at full clock
+  simcore::Fraction throttle;        ///< depth of the fall in a benchmark's loop
   /// Depth of the fall in training, where the whole node runs hot for hours; absent: as `throttle`.
   std::optional<simcore::Fraction> training_throttle;
   double tile_penalty = 0;              ///< cost of small tiles, in elements

@@ -11,9 +11,9 @@ namespace shardsim::nccl {
 
 /// Numbered as in NCCL's logs and graph files.
 enum class ChannelPattern : std::uint8_t {
-  balanced_tree = 1,   ///< a chain; the NIC's traffic is shared by its first two GPUs
-  split_tree = 2,      ///< a chain; receives at its first GPU, sends at its second
-  tree = 3,            ///< a chain; its first GPU does both
+  balanced_tree = 1,  ///< a chain; the NIC's traffic is shared by its first two GPUs
+  split_tree = 2,     ///< a chain; receives at its first GPU, sends at its second
+  tree = 3,           ///< a chain; its first GPU does both
   ring = 4,
   nvls = 5,            ///< one head per channel, which reduces through the NVSwitch
   collnet_direct = 6,  ///< one head per channel, which every GPU talks to
@@ -22,7 +22,7 @@ enum class ChannelPattern : std::uint8_t {
 struct GraphChannel {
   /// Ranks within the node, in the order of travel; NVLS: the head alone has a meaning.
   std::vector<int> ranks;
-  int net_in = -1;   ///< index in System::nets, or -1 within one node
+  int net_in = -1;  ///< index in System::nets, or -1 within one node
   int net_out = -1;
 };
 

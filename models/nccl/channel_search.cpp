@@ -20,8 +20,7 @@ bool has_heads(ChannelPattern pattern) {
 
 }  // namespace
 
-ChannelSearch::ChannelSearch(const Landscape& land)
-    : land_(land), version_(land.system->version) {
+ChannelSearch::ChannelSearch(const Landscape& land) : land_(land), version_(land.system->version) {
   for (const SystemLink& link : land.system->links) link_left_.push_back(link.gbytes_per_second);
   for (const SystemNet& net : land.system->nets) net_left_.push_back(net.gbytes_per_second);
   nets_cache_.resize(static_cast<std::size_t>(PathType::dis) + 1);
@@ -50,9 +49,14 @@ void ChannelSearch::next_channel() {
   Return back;
   if (land_.options.several_nodes) {
     switch (current_->pattern) {
-      case ChannelPattern::ring: back.to_net = gpu_count() - 1; break;
-      case ChannelPattern::split_tree: back.to_net = 1; break;
-      default: back.to_net = 0;
+      case ChannelPattern::ring:
+        back.to_net = gpu_count() - 1;
+        break;
+      case ChannelPattern::split_tree:
+        back.to_net = 1;
+        break;
+      default:
+        back.to_net = 0;
     }
     from_nets(back);
   } else {
@@ -118,10 +122,7 @@ void ChannelSearch::from_nets(Return back) {
     charge_port(net, rate);
     bool stop = false;
     if (heads && old_nvls) {
-      // That release takes its list of NICs for one of GPUs.
-      if (current_->count < choices && nets[at(current_->count)] < gpu_count()) {
-        start_at(nets[at(current_->count)], back, Order::free);
-      }
+      head_in_turn(nets, back);
     } else if (heads) {
       stop = head_from_net(net, choices, back);
     } else if (version_ >= NcclVersion{27, 5}) {
@@ -132,6 +133,15 @@ void ChannelSearch::from_nets(Return back) {
     charge_port(net, -rate);
     if (stop && version_ >= NcclVersion{22, 0}) break;
   }
+}
+
+/// 2.18: whatever NIC comes first, heads follow the list of NICs - which 2.18.3 takes for a list of
+/// GPUs.
+void ChannelSearch::head_in_turn(const std::vector<int>& nets, Return back) {
+  if (current_->count >= count_of(nets)) return;
+  const int net = nets[at(current_->count)];
+  const int gpu = version_ < NcclVersion{18, 5} ? net : land_.local_gpu[at(net)];
+  if (gpu >= 0 && gpu < gpu_count()) start_at(gpu, back, Order::free);
 }
 
 /// Tries the GPU nearest to `net` as a head; false if that could not even be tried.
@@ -263,8 +273,7 @@ bool ChannelSearch::is_better() const {
   };
   if (found.pattern == ChannelPattern::nvls) {
     if (found.count > known.count && found.count <= gpu_count()) return true;
-    return version_ >= NcclVersion{19, 0} &&
-           total(found, found.inter) > total(known, known.inter);
+    return version_ >= NcclVersion{19, 0} && total(found, found.inter) > total(known, known.inter);
   }
   float target = total(known, known.intra);
   if (version_ < NcclVersion{20, 0}) {
@@ -326,9 +335,15 @@ void ChannelSearch::back_to_net(int gpu, int place, Return back, Order order) {
 void ChannelSearch::continue_from(int gpu, int place, Return back, Order order) {
   std::vector<int> next;
   switch (order) {
-    case Order::by_index: next = {place + 1}; break;
-    case Order::as_before: next = {replayed(place + 1)}; break;
-    case Order::free: next = next_gpus(gpu, place, back); break;
+    case Order::by_index:
+      next = {place + 1};
+      break;
+    case Order::as_before:
+      next = {replayed(place + 1)};
+      break;
+    case Order::free:
+      next = next_gpus(gpu, place, back);
+      break;
   }
   for (const int other : next) try_gpu({NodeKind::gpu, gpu}, other, place + 1, back, order);
 }

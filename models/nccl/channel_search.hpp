@@ -60,6 +60,7 @@ class ChannelSearch {
   void try_index_order(End start, Return back);
   void chain_from_net(int net, Return back);
   void old_chain_from_net(int net, Return back);
+  void head_in_turn(const std::vector<int>& nets, Return back);
   bool head_from_net(int net, int choices, Return back);
   void charge_port(int net, int rate);
 
@@ -93,9 +94,9 @@ class ChannelSearch {
 
   const Landscape& land_;
   NcclVersion version_;
-  std::vector<float> link_left_;  ///< GB/s left per link
-  std::vector<float> net_left_;   ///< GB/s left per network device
-  std::vector<char> used_;        ///< [channel * GPUs + gpu]
+  std::vector<float> link_left_;                           ///< GB/s left per link
+  std::vector<float> net_left_;                            ///< GB/s left per network device
+  std::vector<char> used_;                                 ///< [channel * GPUs + gpu]
   std::vector<std::vector<std::vector<int>>> nets_cache_;  ///< [worst type][gpu + 1]
   SearchState* current_ = nullptr;
   SearchState* best_ = nullptr;

@@ -1,6 +1,7 @@
 // The part of the channel search that keeps account of links, and that orders what to try next.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <tuple>
 
 #include "models/nccl/channel_search.hpp"
@@ -10,8 +11,13 @@ namespace {
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-/// NCCL rounds every balance to MB/s, so that taking and giving back cancel out.
-float rounded_difference(float a, float b) { return std::roundf((a - b) * 1000) / 1000; }
+/// NCCL rounds every balance to MB/s, half away from zero, so that taking and giving back cancel
+/// out. Balances are positive but for errors of rounding; those go the slow way.
+float rounded_difference(float a, float b) {
+  const float megabytes = (a - b) * 1000;
+  if (megabytes < 0) return std::roundf(megabytes) / 1000;
+  return static_cast<float>(static_cast<std::int32_t>(static_cast<double>(megabytes) + .5)) / 1000;
+}
 
 bool is_tree(ChannelPattern pattern) {
   return pattern == ChannelPattern::balanced_tree || pattern == ChannelPattern::split_tree ||
@@ -44,9 +50,12 @@ bool all_equally_near(const std::vector<NextGpu>& candidates) {
 
 int ChannelSearch::node_of(End end) const {
   switch (end.kind) {
-    case NodeKind::gpu: return land_.system->gpus[at(end.index)].node;
-    case NodeKind::net: return land_.system->nets[at(end.index)].node;
-    default: return *land_.system->nvswitch;
+    case NodeKind::gpu:
+      return land_.system->gpus[at(end.index)].node;
+    case NodeKind::net:
+      return land_.system->nets[at(end.index)].node;
+    default:
+      return *land_.system->nvswitch;
   }
 }
 
@@ -104,8 +113,7 @@ int ChannelSearch::charge(const Path& path, NodeKind start, int links, float rat
          land_.system->cpus[at(to.index)].maker == CpuMaker::power)) {
       backward += forward;  // its NVLink carries one direction at a time
     }
-    const int reverse =
-        backward != 0 ? land_.system->find_link(link.to, link.from, link.type) : -1;
+    const int reverse = backward != 0 ? land_.system->find_link(link.to, link.from, link.type) : -1;
     if (link_left_[at(index)] < forward) return i;
     if (reverse >= 0 && link_left_[at(reverse)] < backward) return i;
     link_left_[at(index)] = rounded_difference(link_left_[at(index)], forward);
@@ -188,10 +196,15 @@ std::vector<int> ChannelSearch::neighbours(int gpu) const {
   const int after = (gpu + 1) % gpu_count();
   std::vector<int> wanted;
   switch (current_->pattern) {
-    case ChannelPattern::ring: wanted = {after, before}; break;
+    case ChannelPattern::ring:
+      wanted = {after, before};
+      break;
     case ChannelPattern::split_tree:
-    case ChannelPattern::balanced_tree: wanted = {before, after}; break;
-    default: wanted = {after};
+    case ChannelPattern::balanced_tree:
+      wanted = {before, after};
+      break;
+    default:
+      wanted = {after};
   }
   if (before == after) wanted.resize(1);
   return wanted;

@@ -70,13 +70,14 @@ class Places {
 }  // namespace
 
 CommunicatorPlan::CommunicatorPlan(const Graph& graph, const CommunicatorSpec& spec)
-    : graph_(&graph), spec_(spec), on_nvswitch_(true) {
+    : graph_(&graph), spec_(spec), on_nvswitch_(true), on_nvswitches_(true) {
   assert(!spec.groups.empty());
   for (const std::vector<int>& group : spec.groups) {
     assert(!group.empty());
     domains_.push_back(find_domains(graph, group));
     rings_.push_back(plan_rings(graph, domains_.back()));
-    on_nvswitch_ &= domains_.back().size() == 1 && domains_.back().front().nvswitch.has_value();
+    for (const Domain& domain : domains_.back()) on_nvswitches_ &= domain.nvswitch.has_value();
+    on_nvswitch_ &= on_nvswitches_ && domains_.back().size() == 1;
   }
 }
 
@@ -114,7 +115,17 @@ std::expected<Traffic, NoRoute> CommunicatorPlan::build(Pattern pattern) const {
         failed = add_messages(builder, group, spec_.groups[group].size());
         break;
       case Pattern::multicast:
-        add_multicast(builder, group);
+      case Pattern::gather:
+      case Pattern::scatter:
+        add_multicast(builder, group, pattern);
+        break;
+      case Pattern::trees:
+        failed = add_chains(builder, group);
+        if (!failed) failed = add_trees(builder, group);
+        break;
+      case Pattern::multicast_trees:
+        add_multicast(builder, group, Pattern::multicast);
+        failed = add_trees(builder, group);
         break;
     }
     if (failed) return std::unexpected(std::move(*failed));
@@ -150,27 +161,6 @@ std::optional<NoRoute> CommunicatorPlan::add_messages(TrafficBuilder& builder, s
     }
   }
   return std::nullopt;
-}
-
-// Inside an NVLink switch that reduces and multicasts, every GPU is the head of 1/n of the data.
-// The heads' reads take the GPU's whole buffer out and bring 1/n back reduced; its multicast stores
-// send that 1/n and the stores of all heads deliver the whole: 1 + 1/n bytes each way per byte
-// reduced.
-void CommunicatorPlan::add_multicast(TrafficBuilder& builder, std::size_t group) const {
-  const Domain& domain = domains_[group].front();
-  if (!domain.nvswitch || domain.ranks.size() < 2) return;
-  const double share = 1 + 1.0 / static_cast<double>(domain.ranks.size());
-  for (const int rank : domain.ranks) {
-    simcore::SimTime latency;
-    for (const auto& [from, to] : {std::pair{graph_->gpu(rank), *domain.nvswitch},
-                                   std::pair{*domain.nvswitch, graph_->gpu(rank)}}) {
-      const auto link = graph_->find_link(from, to);
-      if (!link) continue;
-      builder.add_link(*link, share);
-      latency += graph_->links()[*link].latency;
-    }
-    builder.count_inside_hop(latency);
-  }
 }
 
 }  // namespace shardsim::nccl

@@ -9,6 +9,7 @@
 #include <expected>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "models/nccl/communicator.hpp"
@@ -25,8 +26,12 @@ enum class Pattern : std::uint8_t {
   neighbours,  ///< each rank sends the flow's bytes to the next of the group
   all_pairs,   ///< each rank sends the flow's bytes to every other rank
   multicast,   ///< an all-reduce of the flow's bytes inside NVLink switches
+  gather,      ///< an all-gather of the flow's bytes by NVLink switches that multicast
+  scatter,     ///< a reduce-scatter of the flow's bytes by NVLink switches that add
+  trees,       ///< an all-reduce of the flow's bytes over chains in nodes, two trees between them
+  multicast_trees,  ///< the same with NVLink switches in place of chains
 };
-inline constexpr std::size_t pattern_count = 6;
+inline constexpr std::size_t pattern_count = 10;
 
 class CommunicatorPlan {
  public:
@@ -38,8 +43,12 @@ class CommunicatorPlan {
   int ranks() const { return rings_.front().ranks; }
   int nodes() const { return rings_.front().nodes; }
   const RingPlan& ring_plan() const { return rings_.front(); }
+  const network::Graph& graph() const { return *graph_; }
+  std::span<const Domain> domains() const { return domains_.front(); }
   /// All GPUs of a group are on one NVLink switch.
   bool on_nvswitch() const { return on_nvswitch_; }
+  /// All GPUs of each node are.
+  bool on_nvswitches() const { return on_nvswitches_; }
 
   /// The pattern's traffic. References stay valid as long as the plan.
   const Traffic& ring() const { return *traffic_[0]; }
@@ -52,13 +61,16 @@ class CommunicatorPlan {
                                    Pattern pattern) const;
   std::optional<NoRoute> add_messages(TrafficBuilder& builder, std::size_t group,
                                       std::size_t peers) const;
-  void add_multicast(TrafficBuilder& builder, std::size_t group) const;
+  void add_multicast(TrafficBuilder& builder, std::size_t group, Pattern pattern) const;
+  std::optional<NoRoute> add_trees(TrafficBuilder& builder, std::size_t group) const;
+  std::optional<NoRoute> add_chains(TrafficBuilder& builder, std::size_t group) const;
 
   const network::Graph* graph_;
   CommunicatorSpec spec_;
   std::vector<std::vector<Domain>> domains_;  ///< by group
   std::vector<RingPlan> rings_;               ///< by group
   bool on_nvswitch_ = false;
+  bool on_nvswitches_ = false;
   std::array<std::unique_ptr<Traffic>, pattern_count> traffic_;
 };
 

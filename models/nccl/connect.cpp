@@ -33,9 +33,12 @@ struct ChildPlaces {
 ChildPlaces child_places(ChannelPattern pattern, int ranks_per_node) {
   if (ranks_per_node == 1) return {0, 0};
   switch (pattern) {
-    case ChannelPattern::balanced_tree: return {1, 0};
-    case ChannelPattern::split_tree: return {1, 1};
-    default: return {0, 0};
+    case ChannelPattern::balanced_tree:
+      return {1, 0};
+    case ChannelPattern::split_tree:
+      return {1, 1};
+    default:
+      return {0, 0};
   }
 }
 
@@ -143,9 +146,7 @@ std::array<std::vector<NvlsTreeLinks>, 2> connect_nvls_trees(const ChannelGraph&
       const TreePosition position = binary_tree_position(count_of(nodes), node, tree);
       for (int head = 0; head < count_of(heads); ++head) {
         const std::size_t local = at(heads[at(head)]);
-        const auto same_head = [&](int other) {
-          return other < 0 ? -1 : nodes[at(other)][local];
-        };
+        const auto same_head = [&](int other) { return other < 0 ? -1 : nodes[at(other)][local]; };
         NvlsTreeLinks& own = links[at(nodes[at(node)][local])];
         own.head = head;
         own.up = same_head(position.parent);

@@ -9,9 +9,9 @@
 namespace shardsim::nccl {
 
 struct TreePosition {
-  int parent = -1;                          ///< -1 at the root
-  std::array<int, 2> children = {-1, -1};   ///< -1 where there is none
-  int child_number = 0;                     ///< which child of its parent this is
+  int parent = -1;                         ///< -1 at the root
+  std::array<int, 2> children = {-1, -1};  ///< -1 where there is none
+  int child_number = 0;                    ///< which child of its parent this is
 };
 
 /// Position of `member` among `count` in tree 0 or 1. In tree 0 the depth of a member falls with

@@ -49,8 +49,8 @@ class GraphSearch {
 
   ChannelGraph find() {
     prepare();
-    const bool no_nvls = best_.pattern == ChannelPattern::nvls &&
-                         (!land_.system->nvswitch || capability_ < 90);
+    const bool no_nvls =
+        best_.pattern == ChannelPattern::nvls && (!land_.system->nvswitch || capability_ < 90);
     if (no_nvls) return result();
     set_bounds();
     trial_ = best_;
@@ -171,7 +171,7 @@ class GraphSearch {
     const bool is_ring = best_.pattern == ChannelPattern::ring;
     const auto gpus = static_cast<double>(gpu_count());
     if (gpu_count() == 1) {
-      if (version_ < NcclVersion{20, 0}) total = std::numeric_limits<float>::infinity();
+      if (version_ < NcclVersion{21, 0}) total = std::numeric_limits<float>::infinity();
     } else if (!is_ring) {
       // Only rings need every GPU's bandwidth.
       total = static_cast<float>(static_cast<double>(total) * (gpus * 1.0 / (gpus - 1)));
@@ -224,8 +224,7 @@ class GraphSearch {
 
   bool worse_intra() {
     const PathType limit = several_nodes() ? trial_.type_inter : intra_.worst;
-    if (trial_.type_intra < limit &&
-        (best_.count == 0 || trial_.type_intra < best_.type_intra)) {
+    if (trial_.type_intra < limit && (best_.count == 0 || trial_.type_intra < best_.type_intra)) {
       trial_.type_intra = next_type(trial_.type_intra);
       if (trial_.type_intra < PathType::dis) return true;
     }
@@ -336,8 +335,7 @@ class GraphSearch {
     best_.type_intra = best_.type_inter = PathType::sys;
     if (several_nodes()) {
       best_.nets[0] = local_net(*land_.system, land_.paths, land_.options, 0, 0);
-      best_.nets[1] =
-          local_net(*land_.system, land_.paths, land_.options, gpu_count() - 1, 0);
+      best_.nets[1] = local_net(*land_.system, land_.paths, land_.options, gpu_count() - 1, 0);
     }
     if (version_ >= NcclVersion{29, 0} && (best_.nets[0] < 0 || best_.nets[1] < 0)) {
       best_.inter = 0;

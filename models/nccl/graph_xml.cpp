@@ -52,11 +52,16 @@ class GraphReader {
  private:
   static std::optional<ChannelGraph>& slot(GivenGraphs& given, std::int64_t id) {
     switch (id) {
-      case ring_graph: return given.ring;
-      case tree_graph: return given.tree;
-      case collnet_chain_graph: return given.collnet_chain;
-      case nvls_graph: return given.nvls;
-      default: return given.collnet_direct;
+      case ring_graph:
+        return given.ring;
+      case tree_graph:
+        return given.tree;
+      case collnet_chain_graph:
+        return given.collnet_chain;
+      case nvls_graph:
+        return given.nvls;
+      default:
+        return given.collnet_direct;
     }
   }
 
@@ -120,9 +125,9 @@ class GraphReader {
       channel.ranks.erase(channel.ranks.begin() + 1, channel.ranks.end());
     }
     if (options_.several_nodes && nets.size() != 2) {
-      diagnostics_.error(element.where,
-                         fmt::format("a channel over several nodes has two <net>: found {}",
-                                     nets.size()));
+      diagnostics_.error(
+          element.where,
+          fmt::format("a channel over several nodes has two <net>: found {}", nets.size()));
     } else if (options_.several_nodes) {
       channel.net_in = nets[0];
       channel.net_out = nets[1];
@@ -243,8 +248,8 @@ std::optional<GivenGraphs> read_graph_xml(const std::shared_ptr<const simcore::S
   const auto root = parse_xml(source, diagnostics);
   if (!root) return std::nullopt;
   if (root->name != "graphs") {
-    diagnostics.error(root->where, fmt::format("the outermost element is <{}>: expected <graphs>",
-                                               root->name));
+    diagnostics.error(root->where,
+                      fmt::format("the outermost element is <{}>: expected <graphs>", root->name));
     return std::nullopt;
   }
   GivenGraphs given = GraphReader(system, options, diagnostics).read(*root);

@@ -1,4 +1,5 @@
-// NCCL's graph files: the search result, as NCCL_GRAPH_DUMP_FILE writes and NCCL_GRAPH_FILE reads it.
+// NCCL's graph files: the search result, as NCCL_GRAPH_DUMP_FILE writes and NCCL_GRAPH_FILE reads
+// it.
 #pragma once
 
 #include <memory>

@@ -63,13 +63,18 @@ CpuMaker cpu_maker(const CpuEntry& cpu) {
 
 float cpu_gbytes_per_second(const CpuEntry& cpu, NcclVersion version) {
   switch (cpu_maker(cpu)) {
-    case CpuMaker::power: return 32;
-    case CpuMaker::arm: return 6;
-    case CpuMaker::intel: return intel_gbytes_per_second(cpu.family, cpu.model, version);
+    case CpuMaker::power:
+      return 32;
+    case CpuMaker::arm:
+      return 6;
+    case CpuMaker::intel:
+      return intel_gbytes_per_second(cpu.family, cpu.model, version);
     case CpuMaker::amd:
       return version >= NcclVersion{19, 0} ? 16 : local_gbytes_per_second;
-    case CpuMaker::zhaoxin: return cpu.family == 7 && cpu.model == 0x5b ? 9 : 6;
-    case CpuMaker::other: break;
+    case CpuMaker::zhaoxin:
+      return cpu.family == 7 && cpu.model == 0x5b ? 9 : 6;
+    case CpuMaker::other:
+      break;
   }
   return local_gbytes_per_second;
 }

@@ -38,27 +38,27 @@ struct GpuEntry {
 
 struct NetEntry {
   std::string name;
-  int device = 0;                      ///< number on its host
-  int megabits_per_second = 0;         ///< 0: unknown
+  int device = 0;               ///< number on its host
+  int megabits_per_second = 0;  ///< 0: unknown
   int port = 0;
   float latency_us = 0;
-  std::optional<std::uint64_t> guid;   ///< one for all ports of a chip
-  int max_connections = 0;             ///< 0: unknown
+  std::optional<std::uint64_t> guid;  ///< one for all ports of a chip
+  int max_connections = 0;            ///< 0: unknown
   bool gpu_direct = false;
-  bool collectives = false;            ///< can the network reduce
+  bool collectives = false;  ///< can the network reduce
   std::optional<int> rail;
   std::optional<int> plane;
 };
 
 struct PciEntry {
   std::string bus_id;
-  std::uint64_t kind = 0;    ///< vendor, device, subsystem vendor, subsystem device: 16 bits each
-  std::string link_speed;    ///< of the link to the parent, as Linux prints it: "16.0 GT/s PCIe"
-  int link_width = 0;        ///< lanes; 0: unknown
+  std::uint64_t kind = 0;  ///< vendor, device, subsystem vendor, subsystem device: 16 bits each
+  std::string link_speed;  ///< of the link to the parent, as Linux prints it: "16.0 GT/s PCIe"
+  int link_width = 0;      ///< lanes; 0: unknown
   std::optional<GpuEntry> gpu;
-  std::vector<NetEntry> nets;       ///< if it is a NIC
-  std::vector<PciEntry> children;   ///< if it is a switch
-  std::vector<std::string> peers;   ///< bus ids of switches that it has a direct link to
+  std::vector<NetEntry> nets;      ///< if it is a NIC
+  std::vector<PciEntry> children;  ///< if it is a switch
+  std::vector<std::string> peers;  ///< bus ids of switches that it has a direct link to
 };
 
 struct CpuEntry {

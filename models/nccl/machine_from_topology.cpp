@@ -19,9 +19,12 @@ struct PcieLink {
 };
 
 /// Rates of a lane in GT/s, which is also Gbit/s.
-constexpr auto lane_rates = std::to_array<std::pair<const char*, double>>(
-    {{"2.5 GT/s PCIe", 2.5}, {"5.0 GT/s PCIe", 5},   {"8.0 GT/s PCIe", 8},
-     {"16.0 GT/s PCIe", 16}, {"32.0 GT/s PCIe", 32}, {"64.0 GT/s PCIe", 64}});
+constexpr auto lane_rates = std::to_array<std::pair<const char*, double>>({{"2.5 GT/s PCIe", 2.5},
+                                                                           {"5.0 GT/s PCIe", 5},
+                                                                           {"8.0 GT/s PCIe", 8},
+                                                                           {"16.0 GT/s PCIe", 16},
+                                                                           {"32.0 GT/s PCIe", 32},
+                                                                           {"64.0 GT/s PCIe", 64}});
 
 /// The fastest 16 lanes of PCIe, in bytes per second.
 constexpr double fastest_pcie = 64.0 / 8 * 16 * 1e9;
@@ -114,9 +117,7 @@ class HostBuilder {
     return network::parent_name(at, i, count, word, parents);
   }
 
-  void hang(const std::string& name, PciEntry device) {
-    below_[name].push_back(std::move(device));
-  }
+  void hang(const std::string& name, PciEntry device) { below_[name].push_back(std::move(device)); }
 
   std::vector<PciEntry> take(const std::string& name) {
     const auto found = below_.find(name);
@@ -159,12 +160,13 @@ class HostBuilder {
     const network::NvlinkSpec& nvlink = *node_.nvlink;
     switch (nvlink.layout) {
       case network::NvlinkLayout::nvswitch:
-        links.push_back({"ffff:ff:00.0", NvlinkTarget::nvswitch,
-                         static_cast<int>(nvlink.links_per_gpu)});
+        links.push_back(
+            {"ffff:ff:00.0", NvlinkTarget::nvswitch, static_cast<int>(nvlink.links_per_gpu)});
         break;
       case network::NvlinkLayout::full_mesh:
         for (std::int64_t peer = 0; peer < gpu_count(); ++peer) {
-          const std::int64_t each = nvlink.links_per_gpu / std::max<std::int64_t>(node_.gpus - 1, 1);
+          const std::int64_t each =
+              nvlink.links_per_gpu / std::max<std::int64_t>(node_.gpus - 1, 1);
           if (peer != gpu) add_peer(links, peer, each);
         }
         break;
@@ -197,8 +199,7 @@ class HostBuilder {
       const double megabits = node_.nics->link.bandwidth.bits_per_second() / 1e6;
       net.megabits_per_second = static_cast<int>(std::lround(megabits)) * static_cast<int>(members);
       net.port = 1;
-      net.latency_us =
-          static_cast<float>(node_.nics->plugin_latency.microseconds());
+      net.latency_us = static_cast<float>(node_.nics->plugin_latency.microseconds());
       net.guid = (static_cast<std::uint64_t>(host_) << 32) + static_cast<std::uint64_t>(number) + 1;
       net.gpu_direct = true;
       PciEntry device;
@@ -234,8 +235,7 @@ Machine machine_from_topology(const network::TopologySpec& spec, const MachineCh
   Machine machine;
   machine.name = spec.name;
   const std::int64_t domain = spec.node.nvlink ? spec.node.nvlink->nodes_per_domain : 1;
-  const std::int64_t hosts =
-      std::max<std::int64_t>(std::min(domain, choice.nodes), 1);
+  const std::int64_t hosts = std::max<std::int64_t>(std::min(domain, choice.nodes), 1);
   for (std::int64_t host = 0; host < hosts; ++host) {
     auto cpus = HostBuilder(spec.node, choice, static_cast<int>(host)).build();
     machine.cpus.insert(machine.cpus.end(), std::make_move_iterator(cpus.begin()),

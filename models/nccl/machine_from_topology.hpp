@@ -16,9 +16,9 @@
 namespace shardsim::nccl {
 
 struct MachineChoice {
-  std::int64_t nodes = 1;         ///< of the cluster: an NVLink domain holds at most so many
-  std::int64_t gpus_per_node = 0; ///< the first ones; 0: all
-  int compute_capability = 0;     ///< of the GPUs, times ten
+  std::int64_t nodes = 1;          ///< of the cluster: an NVLink domain holds at most so many
+  std::int64_t gpus_per_node = 0;  ///< the first ones; 0: all
+  int compute_capability = 0;      ///< of the GPUs, times ten
   /// NICs that the network plugin offers as one device, as aws-ofi-nccl does; in order.
   std::int64_t nics_per_device = 1;
 };

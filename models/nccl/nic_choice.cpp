@@ -19,8 +19,7 @@ std::vector<int> best_of(int count, const PathTo& path_to) {
   std::vector<int> best;
   for (int i = 0; i < count; ++i) {
     const Path& path = path_to(i);
-    if (path.gbytes_per_second > rate ||
-        (path.gbytes_per_second == rate && path.type < type)) {
+    if (path.gbytes_per_second > rate || (path.gbytes_per_second == rate && path.type < type)) {
       rate = path.gbytes_per_second;
       type = path.type;
       best.clear();
@@ -48,15 +47,18 @@ int mirrored(int value, int power) {
 
 int nets_per_gpu(const PlanningOptions& options, int nets, int gpus) {
   switch (options.net_devices) {
-    case NetDevicesPolicy::all: return nets;
-    case NetDevicesPolicy::at_most: return std::min(options.most_net_devices, nets);
-    case NetDevicesPolicy::shared_out: break;
+    case NetDevicesPolicy::all:
+      return nets;
+    case NetDevicesPolicy::at_most:
+      return std::min(options.most_net_devices, nets);
+    case NetDevicesPolicy::shared_out:
+      break;
   }
   return (nets + gpus - 1) / gpus;
 }
 
-/// 2.18 and earlier judge by the way from the NIC, and deal NICs out to GPUs with equal candidates
-/// one after another.
+/// Before 2.18.5 NCCL judged by the way from the NIC, and dealt NICs out to GPUs with equal
+/// candidates one after another.
 class DealtNets {
  public:
   DealtNets(const System& system, const Paths& paths) {
@@ -66,8 +68,9 @@ class DealtNets {
       }));
       types_.push_back(candidates_.back().empty()
                            ? PathType::dis
-                           : paths.between(system.nets[at(candidates_.back().front())].node,
-                                           system.gpus[at(gpu)].node)
+                           : paths
+                                 .between(system.nets[at(candidates_.back().front())].node,
+                                          system.gpus[at(gpu)].node)
                                  .type);
     }
   }
@@ -165,7 +168,7 @@ std::vector<int> nets_of_type(const Landscape& land, int gpu, PathType type) {
     if (land.gpu_net(gpu, net).type == type) nets.push_back(net);
   }
   // Before there were preferred devices, GPUs began at different places of the list.
-  if (land.system->version < NcclVersion{19, 0} && !nets.empty()) {
+  if (land.system->version < NcclVersion{18, 5} && !nets.empty()) {
     const auto shift = at(land.system->gpus[at(gpu)].device) % nets.size();
     std::rotate(nets.begin(), nets.begin() + static_cast<std::ptrdiff_t>(shift), nets.end());
   }
@@ -184,7 +187,7 @@ std::vector<int> nearest_gpus(const System& system, const Paths& paths, int net)
 
 int local_net(const System& system, const Paths& paths, const PlanningOptions& options, int gpu,
               int channel) {
-  if (system.version < NcclVersion{19, 0}) return DealtNets(system, paths).net_of(gpu, channel);
+  if (system.version < NcclVersion{18, 5}) return DealtNets(system, paths).net_of(gpu, channel);
   const std::vector<int> nets = nearest_nets(system, paths, gpu);
   if (nets.empty()) return -1;
   const int sharers = std::max(count_of(nearest_gpus(system, paths, nets.front())), 1);
@@ -196,7 +199,7 @@ int local_net(const System& system, const Paths& paths, const PlanningOptions& o
 }
 
 int local_gpu(const System& system, const Paths& paths, const PlanningOptions& options, int net) {
-  if (system.version < NcclVersion{19, 0}) return DealtNets(system, paths).gpu_of(net);
+  if (system.version < NcclVersion{18, 5}) return DealtNets(system, paths).gpu_of(net);
   const std::vector<int> gpus = nearest_gpus(system, paths, net);
   for (int channel = 0; channel < channel_limit(system.version); ++channel) {
     for (const int gpu : gpus) {
@@ -212,7 +215,7 @@ std::vector<int> nets_to_try(const Landscape& land, PathType worst, int gpu) {
     if (gpu < 0 || gpu == g) gpus.push_back(g);
   }
   UniqueList list;
-  if (land.system->version >= NcclVersion{19, 0}) add_preferred(land, gpus, list);
+  if (land.system->version >= NcclVersion{18, 5}) add_preferred(land, gpus, list);
   int most = std::numeric_limits<int>::max();
   if (land.options.net_devices == NetDevicesPolicy::at_most &&
       land.system->version >= NcclVersion{28, 7}) {

@@ -98,8 +98,7 @@ class Surveyor {
     PathType type = PathType::dis;
     for (int net = 0; net < count_of(system_.nets); ++net) {
       const Path& path = paths_.between(gpu_node(gpu), net_node(net));
-      if (path.gbytes_per_second > best ||
-          (path.gbytes_per_second == best && path.type < type)) {
+      if (path.gbytes_per_second > best || (path.gbytes_per_second == best && path.type < type)) {
         best = path.gbytes_per_second;
         type = path.type;
       }
@@ -145,8 +144,8 @@ class Surveyor {
       return false;
     }
     if (paths_.between(gpu_node(relay), gpu_node(gpu)).type > PathType::nvl) return false;
-    const bool same_host = system_.nodes[at(gpu_node(relay))].host ==
-                           system_.nodes[at(gpu_node(gpu))].host;
+    const bool same_host =
+        system_.nodes[at(gpu_node(relay))].host == system_.nodes[at(gpu_node(gpu))].host;
     if (!same_host && version >= NcclVersion{21, 0}) return false;
     const PathType good_enough = version >= NcclVersion{27, 0} ? PathType::pxn : PathType::pxb;
     return other.gbytes_per_second > own.gbytes_per_second || own.type > good_enough;
@@ -155,7 +154,7 @@ class Surveyor {
   void measure(Landscape& land) const {
     if (!options_.several_nodes && system_.gpus.size() == 1) {
       land.max_gbytes_per_second = local_gbytes_per_second;
-      const bool known = system_.version >= NcclVersion{20, 0};
+      const bool known = system_.version >= NcclVersion{21, 0};
       land.total_gbytes_per_second = known ? local_gbytes_per_second : 0;
       return;
     }
@@ -270,8 +269,8 @@ bool uses_gpu_direct(const System& system, const Paths& paths, const PlanningOpt
   if (!system.nets[at(net)].gpu_direct || !system.gpus[at(gpu)].gpu_direct) return false;
   if (sending) {
     if (options.gdr_read == false) return false;
-    const bool is_old = system.gpus[at(gpu)].compute_capability < 80 ||
-                        system.version < NcclVersion{19, 0};
+    const bool is_old =
+        system.gpus[at(gpu)].compute_capability < 80 || system.version < NcclVersion{19, 0};
     if (!options.gdr_read && is_old && !has_nvlink_peer(system, paths, gpu)) return false;
   }
   const bool over_c2c = options.gdr_c2c && system.version >= NcclVersion{27, 0};
@@ -283,7 +282,10 @@ bool uses_gpu_direct(const System& system, const Paths& paths, const PlanningOpt
       path = &paths.between(system.gpus[at(relay)].node, system.nets[at(net)].node);
     }
   }
-  return path->type <= level;
+  // Before 2.29 a level that the user gave did not bind ways over C2C.
+  const bool counts_as_c2c =
+      over_c2c && path->type == PathType::p2c && system.version < NcclVersion{29, 0};
+  return (counts_as_c2c ? PathType::c2c : path->type) <= level;
 }
 
 }  // namespace shardsim::nccl

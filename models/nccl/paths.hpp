@@ -45,7 +45,7 @@ struct Landscape {
   const System* system = nullptr;
   PlanningOptions options;
   Paths paths;
-  std::vector<int> local_gpu;    ///< per network device: the GPU that prefers it, or -1
+  std::vector<int> local_gpu;         ///< per network device: the GPU that prefers it, or -1
   float max_gbytes_per_second = 0;    ///< best single path that a channel could use
   float total_gbytes_per_second = 0;  ///< best sum of a GPU's links
 

@@ -5,8 +5,6 @@
 #include <charconv>
 #include <string>
 
-#include <fmt/format.h>
-
 namespace shardsim::nccl {
 namespace {
 
@@ -14,27 +12,22 @@ std::optional<bool> flag(const Setting& setting) {
   return setting ? std::optional(*setting != 0) : std::nullopt;
 }
 
-/// AUTO, ALL or MAX:n, in any case of letters; false for anything else.
-bool read_net_devices(std::string policy, PlanningOptions& options) {
+/// AUTO, ALL or MAX:n, in any case of letters; anything else is AUTO, as for NCCL.
+void read_net_devices(std::string policy, PlanningOptions& options) {
   std::transform(policy.begin(), policy.end(), policy.begin(),
                  [](unsigned char letter) { return static_cast<char>(std::toupper(letter)); });
-  if (policy == "AUTO") return true;
-  if (policy == "ALL") {
-    options.net_devices = NetDevicesPolicy::all;
-    return true;
-  }
-  if (!policy.starts_with("MAX:")) return false;
-  const char* const end = policy.data() + policy.size();
-  const auto [stop, problem] = std::from_chars(policy.data() + 4, end, options.most_net_devices);
+  if (policy == "ALL") options.net_devices = NetDevicesPolicy::all;
+  if (!policy.starts_with("MAX:")) return;
+  int count = 0;
+  std::from_chars(policy.data() + 4, policy.data() + policy.size(), count);
+  if (count <= 0) return;
   options.net_devices = NetDevicesPolicy::at_most;
-  return problem == std::errc{} && stop == end && options.most_net_devices > 0;
+  options.most_net_devices = count;
 }
 
 }  // namespace
 
-PlanningOptions planning_options(const Environment& environment, bool several_nodes,
-                                 const simcore::SourceLocation& where,
-                                 simcore::Diagnostics& diagnostics) {
+PlanningOptions planning_options(const Environment& environment, bool several_nodes) {
   PlanningOptions options;
   options.several_nodes = several_nodes;
   options.cross_nic = static_cast<int>(environment.cross_nic.value_or(2));
@@ -46,10 +39,7 @@ PlanningOptions planning_options(const Environment& environment, bool several_no
   options.pxn = !flag(environment.pxn_disable).value_or(false);
   options.pxn_c2c = flag(environment.pxn_c2c);
   options.nvb = !flag(environment.nvb_disable).value_or(false);
-  if (environment.netdevs_policy && !read_net_devices(*environment.netdevs_policy, options)) {
-    diagnostics.error(where, fmt::format("NCCL_NETDEVS_POLICY is {}: expected AUTO, ALL or MAX:n",
-                                         simcore::quote(*environment.netdevs_policy)));
-  }
+  if (environment.netdevs_policy) read_net_devices(*environment.netdevs_policy, options);
   return options;
 }
 

@@ -149,6 +149,11 @@ void RingBackend::begin(std::uint32_t instance) {
   queue_.schedule(in.record.data_start, *this, moves ? data_event : end_event, instance);
 }
 
+const CollectiveTiming* RingBackend::timing(std::uint32_t instance, const CollectiveSpec& spec) {
+  const Prepared* prepared = find_timing(instance, spec);
+  return prepared == nullptr ? nullptr : &prepared->timing;
+}
+
 const RingBackend::Prepared* RingBackend::find_timing(std::uint32_t instance,
                                                       const CollectiveSpec& spec) {
   Instance& in = instances_[instance];

@@ -68,6 +68,9 @@ class RingBackend final : public cuda::CollectiveBackend,
   std::uint32_t add_communicator(CommunicatorSpec spec);
   /// Works out the instance's rings now rather than at its first collective.
   std::expected<void, NoRoute> prepare(std::uint32_t instance);
+  /// How the instance would carry out a collective; null, with failure() set, if it has no route.
+  /// Without effect on the run.
+  const CollectiveTiming* timing(std::uint32_t instance, const cuda::CollectiveSpec& spec);
   /// Null before the first collective without a prescribed time.
   const CommunicatorPlan* plan(std::uint32_t instance) const;
 

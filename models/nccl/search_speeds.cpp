@@ -5,15 +5,13 @@
 namespace shardsim::nccl {
 namespace {
 
-constexpr auto ampere_intra =
-    std::to_array<float>({40, 30, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3});
+constexpr auto ampere_intra = std::to_array<float>({40, 30, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3});
 constexpr auto ampere_inter = std::to_array<float>(
     {48, 30, 28, 24, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3, 2.4F, 1.2F, 0.24F, 0.12F});
 
 constexpr auto hopper_intra_2_18 = std::to_array<float>({60, 40, 30, 24, 20, 15, 12, 6, 3});
 constexpr auto hopper_intra_2_19 = std::to_array<float>({60, 50, 40, 30, 24, 20, 15, 12, 6, 3});
-constexpr auto hopper_intra =
-    std::to_array<float>({60, 50, 40, 30, 24, 20, 15, 12, 11, 6, 3});
+constexpr auto hopper_intra = std::to_array<float>({60, 50, 40, 30, 24, 20, 15, 12, 11, 6, 3});
 constexpr auto hopper_inter_2_18 = std::to_array<float>(
     {48, 45, 42, 40, 30, 24, 20, 17.5F, 15, 12, 6, 3, 2.4F, 1.2F, 0.24F, 0.12F});
 constexpr auto hopper_inter = std::to_array<float>(
@@ -29,9 +27,8 @@ constexpr auto blackwell_inter_2_27 = std::to_array<float>(
     {96, 48, 45.1F, 42, 40, 30, 24, 22, 20, 17.5F, 15, 12, 6, 3, 2.4F, 1.2F, 0.24F, 0.12F});
 constexpr auto blackwell_inter_2_29 = std::to_array<float>(
     {96, 80, 48, 45.1F, 42, 40, 30, 24, 22, 20, 17.5F, 15, 12, 6, 3, 2.4F, 1.2F, 0.24F, 0.12F});
-constexpr auto blackwell_inter =
-    std::to_array<float>({96, 86, 80, 48,    45.1F, 42, 40, 30,   24,   22,
-                          20, 17.5F, 15, 12, 6,     3,  2.4F, 1.2F, 0.24F, 0.12F});
+constexpr auto blackwell_inter = std::to_array<float>(
+    {96, 86, 80, 48, 45.1F, 42, 40, 30, 24, 22, 20, 17.5F, 15, 12, 6, 3, 2.4F, 1.2F, 0.24F, 0.12F});
 
 std::span<const float> hopper(bool several_nodes, NcclVersion version) {
   const bool first = version < NcclVersion{19, 0};

@@ -35,9 +35,9 @@ struct SystemLink {
 
 struct SystemNode {
   NodeKind kind = NodeKind::gpu;
-  int index = 0;           ///< counted within its kind
-  int host = 0;            ///< counted in the order of the description
-  std::uint64_t id = 0;    ///< bus id, NUMA id or device number: unique within host and kind
+  int index = 0;         ///< counted within its kind
+  int host = 0;          ///< counted in the order of the description
+  std::uint64_t id = 0;  ///< bus id, NUMA id or device number: unique within host and kind
   std::uint64_t pci_kind = 0;
   std::vector<int> links;  ///< that leave it, in the order in which NCCL tries them
 };

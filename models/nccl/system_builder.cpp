@@ -111,8 +111,8 @@ class SystemBuilder {
     const float link = pcie_gbytes_per_second(pci.link_speed, pci.link_width);
     if (pci.gpu) {
       const int node = add_node(NodeKind::gpu, system_.gpus.size(), host, bus);
-      system_.gpus.push_back({node, pci.gpu->device, pci.gpu->rank, pci.gpu->compute_capability,
-                              pci.gpu->gpu_direct});
+      system_.gpus.push_back(
+          {node, pci.gpu->device, pci.gpu->rank, pci.gpu->compute_capability, pci.gpu->gpu_direct});
       gpu_at_.emplace(Key{host, bus}, node);
       connect_both(node, parent, PathType::pix, link);
     }
@@ -190,9 +190,9 @@ class SystemBuilder {
   }
 
   void add_c2c(int host, const std::vector<PciEntry>& devices) {
-    // Until 2.26 such a link was taken for an NVLink.
-    const PathType type =
-        system_.version >= NcclVersion{26, 0} ? PathType::c2c : PathType::nvl;
+    // Not seen before 2.19, and taken for an NVLink until 2.26.
+    if (system_.version < NcclVersion{19, 0}) return;
+    const PathType type = system_.version >= NcclVersion{26, 0} ? PathType::c2c : PathType::nvl;
     each_gpu(host, devices, [&](const GpuEntry& gpu, int node) {
       for (const C2cEntry& link : gpu.c2c) {
         const int cpu = cpu_above(node, -1);

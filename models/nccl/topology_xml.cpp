@@ -213,8 +213,7 @@ class MachineReader {
     if (gpu_count_ == 0) diagnostics_.error(system.where, "the machine has no <gpu>");
     if (static_cast<std::size_t>(gpu_count_) > max_devices || net_count_ > max_devices ||
         machine.cpus.size() > max_devices) {
-      diagnostics_.error(system.where,
-                         fmt::format("more than {} devices of a kind", max_devices));
+      diagnostics_.error(system.where, fmt::format("more than {} devices of a kind", max_devices));
     }
   }
 
@@ -235,8 +234,8 @@ std::optional<Machine> read_topology_xml(const std::shared_ptr<const simcore::So
   const auto root = parse_xml(source, diagnostics);
   if (!root) return std::nullopt;
   if (root->name != "system") {
-    diagnostics.error(root->where, fmt::format("the outermost element is <{}>: expected <system>",
-                                               root->name));
+    diagnostics.error(root->where,
+                      fmt::format("the outermost element is <{}>: expected <system>", root->name));
     return std::nullopt;
   }
   simcore::Diagnostics own;

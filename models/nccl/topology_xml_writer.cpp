@@ -31,10 +31,11 @@ class MachineWriter {
 
   void write_cpu(const CpuEntry& cpu) {
     ++depth_;
-    line("<cpu host_hash=\"{:#x}\" numaid=\"{}\" arch=\"{}\" vendor=\"{}\" familyid=\"{}\" "
-         "modelid=\"{}\">",
-         cpu.host, cpu.numa, xml_escaped(cpu.architecture), xml_escaped(cpu.vendor), cpu.family,
-         cpu.model);
+    line(
+        "<cpu host_hash=\"{:#x}\" numaid=\"{}\" arch=\"{}\" vendor=\"{}\" familyid=\"{}\" "
+        "modelid=\"{}\">",
+        cpu.host, cpu.numa, xml_escaped(cpu.architecture), xml_escaped(cpu.vendor), cpu.family,
+        cpu.model);
     for (const PciEntry& device : cpu.devices) write_pci(device);
     write_nets(cpu.nets);
     line("</cpu>");
@@ -49,11 +50,12 @@ class MachineWriter {
   void write_pci(const PciEntry& pci) {
     ++depth_;
     const auto part = [&](int place) { return (pci.kind >> (16 * place)) & 0xffff; };
-    line("<pci busid=\"{}\" class=\"{}\" vendor=\"{:#06x}\" device=\"{:#06x}\" "
-         "subsystem_vendor=\"{:#06x}\" subsystem_device=\"{:#06x}\" link_speed=\"{}\" "
-         "link_width=\"{}\">",
-         xml_escaped(pci.bus_id), class_of(pci), part(3), part(2), part(1), part(0),
-         xml_escaped(pci.link_speed), pci.link_width);
+    line(
+        "<pci busid=\"{}\" class=\"{}\" vendor=\"{:#06x}\" device=\"{:#06x}\" "
+        "subsystem_vendor=\"{:#06x}\" subsystem_device=\"{:#06x}\" link_speed=\"{}\" "
+        "link_width=\"{}\">",
+        xml_escaped(pci.bus_id), class_of(pci), part(3), part(2), part(1), part(0),
+        xml_escaped(pci.link_speed), pci.link_width);
     if (pci.gpu) write_gpu(*pci.gpu);
     write_nets(pci.nets);
     for (const PciEntry& child : pci.children) write_pci(child);
@@ -83,9 +85,12 @@ class MachineWriter {
 
   static std::string_view class_of(NvlinkTarget kind) {
     switch (kind) {
-      case NvlinkTarget::gpu: return "0x030200";
-      case NvlinkTarget::nvswitch: return "0x068000";
-      case NvlinkTarget::cpu: break;
+      case NvlinkTarget::gpu:
+        return "0x030200";
+      case NvlinkTarget::nvswitch:
+        return "0x068000";
+      case NvlinkTarget::cpu:
+        break;
     }
     return "0x068001";
   }
@@ -101,10 +106,11 @@ class MachineWriter {
       if (net.max_connections > 0) more += fmt::format(" maxconn=\"{}\"", net.max_connections);
       if (net.rail) more += fmt::format(" rail=\"{}\"", *net.rail);
       if (net.plane) more += fmt::format(" plane=\"{}\"", *net.plane);
-      line("<net name=\"{}\" dev=\"{}\" speed=\"{}\" port=\"{}\" latency=\"{}\"{} gdr=\"{:d}\" "
-           "coll=\"{:d}\"/>",
-           xml_escaped(net.name), net.device, net.megabits_per_second, net.port, net.latency_us,
-           more, net.gpu_direct, net.collectives);
+      line(
+          "<net name=\"{}\" dev=\"{}\" speed=\"{}\" port=\"{}\" latency=\"{}\"{} gdr=\"{:d}\" "
+          "coll=\"{:d}\"/>",
+          xml_escaped(net.name), net.device, net.megabits_per_second, net.port, net.latency_us,
+          more, net.gpu_direct, net.collectives);
     }
     --depth_;
     line("</nic>");

@@ -80,8 +80,7 @@ std::optional<std::uint64_t> XmlFields::hexadecimal(std::string_view name) const
   return parsed;
 }
 
-double XmlFields::number(std::string_view name, double fallback, double least,
-                         double most) const {
+double XmlFields::number(std::string_view name, double fallback, double least, double most) const {
   const std::string* const value = element_.attribute(name);
   if (value == nullptr) return fallback;
   const auto parsed = whole_number<double>(*value);

@@ -22,8 +22,7 @@ class XmlFields {
   /// A whole number in [least, most], decimal or, with "0x", hexadecimal.
   std::int64_t integer(std::string_view name, std::int64_t fallback, std::int64_t least,
                        std::int64_t most) const;
-  std::int64_t required_integer(std::string_view name, std::int64_t least,
-                                std::int64_t most) const;
+  std::int64_t required_integer(std::string_view name, std::int64_t least, std::int64_t most) const;
   /// Hexadecimal, with or without "0x"; nothing where the attribute is absent.
   std::optional<std::uint64_t> hexadecimal(std::string_view name) const;
   double number(std::string_view name, double fallback, double least, double most) const;

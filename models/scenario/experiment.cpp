@@ -93,9 +93,16 @@ class Builder {
                          fmt::format("{} needs the time '{}'",
                                      simcore::print_value(spec().training.strategy), key));
     }
+    for (const std::string& key : training::missing_sizes(*spec().workload.explicit_times,
+                                                          spec().training)) {
+      diagnostics_.error(where("workload.explicit"),
+                         fmt::format("{} needs the size '{}'",
+                                     simcore::print_value(spec().training.strategy), key));
+    }
     if (diagnostics_.has_errors()) return false;
     training::ExplicitWorkload workload(*spec().workload.explicit_times,
-                                        spec().cpu.launch.value_or(SimTime{}));
+                                        spec().cpu.launch.value_or(SimTime{}),
+                                        spec().training.is_zero());
     record_program(workload);
     return true;
   }
@@ -124,10 +131,23 @@ class Builder {
     setting.optimizer.master_type = training::data_type(spec().training.master_dtype);
     setting.cublas_workspace =
         training::cublas_workspace_bytes(static_cast<int>(made_.gpu.compute_capability));
+    setting.ranks_per_node = gpus_per_node();
+    setting.host_link = spec().cpu.host_link.value_or(host_link(setting.host_link));
     training::TransformerWorkload workload(shape, wanted, setting);
     record_program(workload);
     count_figures(shape);
     return true;
+  }
+
+  /// What a GPU gets of the way to host memory while all GPUs of its node copy.
+  simcore::BitRate host_link(simcore::BitRate otherwise) const {
+    const network::NodeSpec& node = made_.topology.spec.node;
+    if (!node.pcie) return otherwise;
+    const auto& own = node.pcie->gpu_link.value_or(node.pcie->link);
+    if (node.pcie->switches == 0) return own.usable();
+    const double uplinks = node.pcie->uplink.value_or(node.pcie->link).usable().bytes_per_second *
+                           static_cast<double>(node.pcie->switches);
+    return std::min(own.usable(), simcore::BitRate{uplinks / static_cast<double>(node.gpus)});
   }
 
   bool gpu_supports(training::Precision precision) const {

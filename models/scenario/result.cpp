@@ -37,19 +37,54 @@ Json step_json(const StepResult& step) {
           {"cpu_bound_s", step.cpu_bound.seconds()}};
 }
 
-Json memory_json(const MemoryResult& memory) {
+template <class BytesByKind>
+Json breakdown_json(const BytesByKind& by_kind) {
   Json breakdown = Json::object();
   for (int kind = 0; kind < cuda::memory_kind_count; ++kind) {
     const std::string name = memory_kind_name(static_cast<cuda::MemoryKind>(kind));
-    breakdown[name + "_bytes"] = memory.by_kind[kind].count;
+    breakdown[name + "_bytes"] = by_kind[static_cast<std::size_t>(kind)].count;
   }
+  return breakdown;
+}
+
+Json seconds_or_null(const std::optional<simcore::SimTime>& time) {
+  return time ? Json(time->seconds()) : Json(nullptr);
+}
+
+Json peak_json(const std::optional<MemoryPeak>& peak) {
+  if (!peak) return nullptr;
+  return {{"step", peak->step},
+          {"time_s", seconds_or_null(peak->time)},
+          {"device_time_s", seconds_or_null(peak->device_time)},
+          {"allocated_bytes", peak->allocated.count},
+          {"allocation", peak->allocation},
+          {"kind", memory_kind_name(peak->kind)},
+          {"operation", peak->operation},
+          {"unit", peak->unit}};
+}
+
+Json timeline_json(const std::vector<MemoryPoint>& points) {
+  Json timeline = Json::array();
+  for (const MemoryPoint& point : points) {
+    timeline.push_back({{"time_s", point.time.seconds()},
+                        {"device_time_s", point.device_time.seconds()},
+                        {"allocated_bytes", point.allocated.count},
+                        {"reserved_bytes", point.reserved.count},
+                        {"breakdown", breakdown_json(point.by_kind)}});
+  }
+  return timeline;
+}
+
+Json memory_json(const MemoryResult& memory) {
   return {{"persistent_bytes", memory.persistent.count},
           {"peak_allocated_bytes", memory.peak_allocated.count},
           {"peak_reserved_bytes", memory.peak_reserved.count},
           {"outside_allocator_bytes", memory.outside.count},
           {"capacity_bytes", memory.capacity.count},
           {"fits", memory.fits},
-          {"breakdown", std::move(breakdown)}};
+          {"breakdown", breakdown_json(memory.by_kind)},
+          {"peak", peak_json(memory.timeline.peak)},
+          {"timeline", timeline_json(memory.timeline.points)}};
 }
 
 Json collective_json(const CollectiveResult& one) {

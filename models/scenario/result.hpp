@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/cuda/program.hpp"
+#include "models/scenario/memory_timeline.hpp"
 #include "simcore/quantity.hpp"
 #include "simcore/time.hpp"
 
@@ -39,6 +40,9 @@ struct MemoryResult {
   simcore::Bytes outside;
   bool fits = true;
   simcore::Bytes by_kind[cuda::memory_kind_count];  ///< at the peak
+  MemoryTimeline timeline;                          ///< of the measured step, thinned out
+  /// Most allocated in equal stretches of the step, for pictures; not part of the JSON.
+  std::vector<simcore::Bytes> over_step;
 };
 
 struct CollectiveResult {

@@ -11,6 +11,8 @@
 #include "models/nccl/ring_model.hpp"
 #include "models/network/flow_network.hpp"
 #include "models/scenario/kernel_times.hpp"
+#include "models/scenario/memory_log.hpp"
+#include "models/scenario/memory_timeline.hpp"
 #include "models/scenario/step_analysis.hpp"
 #include "models/scenario/timeline.hpp"
 
@@ -29,6 +31,9 @@ nccl::RingHardware ring_hardware(const Experiment& experiment) {
   hardware.amd_cpu = cpus && cpus->vendor == network::CpuVendor::amd;
   return hardware;
 }
+
+constexpr int picture_columns = 72;
+constexpr std::size_t timeline_points = 400;
 
 /// How a collective of one kind on one communicator was carried out, for the result.
 struct Choice {
@@ -88,11 +93,8 @@ struct Simulation::State {
 
   CollectiveLoad collective_load(const cuda::CollectiveSpec& spec) {
     const std::uint32_t instance = experiment.layout.memberships[0][spec.communicator].instance;
-    auto plan =
-        nccl::CommunicatorPlan::make(experiment.graph, experiment.layout.communicators[instance]);
-    if (!plan) return {};
-    const auto timing = model.timing(spec, *plan);
-    if (!timing || timing->traffic == nullptr) return {};
+    const nccl::CollectiveTiming* timing = backend.timing(instance, spec);
+    if (timing == nullptr || timing->traffic == nullptr) return {};
     return {timing->channels,
             {memory_touches(spec.kind) * timing->traffic->rate.bytes_per_second}};
   }
@@ -122,6 +124,7 @@ struct Simulation::State {
     const std::uint32_t last = steps() - 1;
     logger = std::make_unique<StepLogger>(*runtime, ranks, std::vector<bool>(ranks.size(), true),
                                           last);
+    memory_logger = std::make_unique<MemoryLogger>(*runtime, ranks);
     runtime->step_boundary.listen([this](const cuda::StepRecord& record) {
       if (record.begins) {
         step_begin[record.slot] = record.time;
@@ -165,7 +168,7 @@ struct Simulation::State {
   void add_transfer_starts(StepLog& log) const;
   void fill_collectives(Result& result, const StepLog& log, const StepAnalysis& analysis) const;
   void fill_links(Result& result) const;
-  void fill_memory(Result& result, std::uint32_t slot) const;
+  void fill_memory(Result& result, const StepLog& log) const;
   void fill_throughput(Result& result) const;
   SimTime mean_step(std::uint32_t slot) const;
 
@@ -178,6 +181,7 @@ struct Simulation::State {
   std::vector<cuda::RankSetup> ranks;
   std::unique_ptr<cuda::Runtime> runtime;
   std::unique_ptr<StepLogger> logger;
+  std::unique_ptr<MemoryLogger> memory_logger;
 
   bool memory_depends_on_time = false;  ///< otherwise slot 0 tracks it for all
   std::uint32_t finished_steps = 0;
@@ -334,9 +338,14 @@ void Simulation::State::fill_links(Result& result) const {
   }
 }
 
-void Simulation::State::fill_memory(Result& result, std::uint32_t slot) const {
-  const cuda::AllocatorStatistics& memory = runtime->memory(slot);
-  result.memory.persistent = persistent[slot];
+/// `log` is of a rank that tracks its memory.
+void Simulation::State::fill_memory(Result& result, const StepLog& log) const {
+  const cuda::AllocatorStatistics& memory = runtime->memory(log.slot);
+  result.memory.timeline = make_memory_timeline(memory_logger->log(log.slot), &log);
+  result.memory.over_step = memory_over_step(result.memory.timeline.points, log.end - log.begin,
+                                             picture_columns);
+  result.memory.timeline.points = thin_out(result.memory.timeline.points, timeline_points);
+  result.memory.persistent = persistent[log.slot];
   result.memory.peak_allocated = memory.peak_allocated;
   result.memory.peak_reserved = memory.peak_reserved;
   result.memory.capacity = experiment.gpu.memory.capacity;
@@ -390,10 +399,10 @@ RunOutput Simulation::State::make_output() {
   result.critical_path = analysis.critical_path;
   result.warnings = experiment.warnings;
   fill_throughput(result);
-  fill_memory(result, memory_depends_on_time ? slowest : 0);
+  fill_memory(result, output.logs[memory_depends_on_time ? slowest : 0]);
   fill_collectives(result, log, analysis);
   fill_links(result);
-  const auto busy = stream_occupancy(log, 72);
+  const auto busy = stream_occupancy(log, picture_columns);
   for (std::size_t stream = 0; stream < busy.size(); ++stream) {
     const bool used = std::any_of(busy[stream].begin(), busy[stream].end(),
                                   [](double share) { return share > 0; });

@@ -160,6 +160,25 @@ void write_memory(Writer& out, const Result& result) {
            out.bar(static_cast<double>(memory.outside.count) / capacity, 40));
 }
 
+/// The picture under the table: what is allocated over the step, and what the peak is for.
+void write_memory_over_step(Writer& out, const Result& result) {
+  const MemoryResult& memory = result.memory;
+  if (memory.over_step.empty() || !memory.timeline.peak) return;
+  const double full = static_cast<double>(memory.peak_allocated.count);
+  std::vector<double> heights;
+  for (const simcore::Bytes bytes : memory.over_step) {
+    heights.push_back(static_cast<double>(bytes.count) / full);
+  }
+  out.line("  {:<15}|{}|", "over the step", out.shades(heights));
+  const MemoryPeak& peak = *memory.timeline.peak;
+  std::string when;
+  if (!peak.time) when = fmt::format(" of step {}, in warm-up", peak.step);
+  std::string kind = memory_kind_name(peak.kind);
+  std::replace(kind.begin(), kind.end(), '_', ' ');
+  out.line("  {:<15} peak of {} at {}{}: {} ({})", "", to_text(peak.allocated),
+           peak.operation.empty() ? "its end" : peak.operation, when, peak.allocation, kind);
+}
+
 void write_causes(Writer& out, const Result& result) {
   if (result.critical_path.empty()) return;
   out.blank();
@@ -181,6 +200,7 @@ std::string summarise(const Result& result, const SummaryStyle& style) {
   write_streams(out, result);
   write_collectives(out, result);
   write_memory(out, result);
+  write_memory_over_step(out, result);
   write_causes(out, result);
   if (!result.warnings.empty()) {
     out.blank();

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "simcore/config/fields.hpp"
+#include "simcore/quantity.hpp"
 #include "simcore/time.hpp"
 
 namespace shardsim::training {
@@ -28,6 +29,10 @@ struct CpuSpec {
   simcore::SimTime optimizer_tensor = simcore::SimTime::microseconds(10);
   simcore::SimTime dtensor_foreach = simcore::SimTime::microseconds(120);
   simcore::SimTime dtensor_fused = simcore::SimTime::microseconds(30);
+
+  /// Absent means what the topology's PCIe links give.
+  std::optional<simcore::BitRate> host_link;
+  simcore::SimTime host_optimizer = simcore::SimTime::microseconds(1'390);
 
   /// From the end of a launch call to the start on an idle GPU.
   simcore::SimTime launch_latency = simcore::SimTime::microseconds(5);
@@ -47,6 +52,17 @@ struct CpuSpec {
         .optional("launch_latency", &CpuSpec::launch_latency,
                   "From the end of a launch call until an idle GPU starts: about 5 us. Nothing "
                   "where the workload prescribes times.")
+        .at_least(none);
+    fields
+        .optional("host_link", &CpuSpec::host_link,
+                  "cpu_offload: rate of copies between pinned host memory and one GPU while its "
+                  "neighbours copy, too. By default that of the topology's PCIe links.")
+        .above(simcore::BitRate{0});
+    fields
+        .optional("host_optimizer", &CpuSpec::host_optimizer,
+                  "cpu_offload: step of PyTorch's optimizer on the CPU, for every million elements "
+                  "of the node, whose GPUs share its memory: 1.39 s a billion for Adam "
+                  "(ZeRO-Offload, arXiv 2101.06840).")
         .at_least(none);
     fields
         .optional("forward_op", &CpuSpec::forward_op,

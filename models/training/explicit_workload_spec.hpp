@@ -35,9 +35,15 @@ struct ExplicitSpec {
   std::optional<simcore::SimTime> ddp_block;
   std::optional<simcore::SimTime> ddp_embedding;
 
+  // Elements of the parameters, which ZeRO counts in.
+  std::optional<std::int64_t> embedding_parameters;
+  std::optional<std::int64_t> block_parameters;
+  std::optional<std::int64_t> head_parameters;
+
   simcore::SimTime copy_in;
   simcore::SimTime copy_out;
   simcore::SimTime gradient_copy_in;
+  simcore::SimTime host_copy;
 
   static void describe(simcore::Fields<ExplicitSpec>& fields) {
     constexpr simcore::SimTime zero;
@@ -61,21 +67,43 @@ struct ExplicitSpec {
     fields.optional("optimizer", &ExplicitSpec::optimizer, "Time of the optimizer step.")
         .at_least(zero);
     describe_collectives(fields);
+    describe_sizes(fields);
     fields
         .optional("copy_in", &ExplicitSpec::copy_in,
-                  "FSDP2: copy of a unit's shards into the all-gather's buffer.")
+                  "FSDP2 and ZeRO-3: copy of a unit's shards into the all-gather's buffer.")
         .at_least(zero);
     fields
         .optional("copy_out", &ExplicitSpec::copy_out,
-                  "FSDP2: copy of the gathered buffer into parameters.")
+                  "FSDP2 and ZeRO-3: copy of the gathered buffer into parameters.")
         .at_least(zero);
     fields
         .optional("gradient_copy_in", &ExplicitSpec::gradient_copy_in,
-                  "FSDP2: copy of gradients into the reduce-scatter's buffer.")
+                  "FSDP2: copy of gradients into the reduce-scatter's buffer; ZeRO: of each gradient "
+                  "into its bucket.")
+        .at_least(zero);
+    fields
+        .optional("host_copy", &ExplicitSpec::host_copy,
+                  "cpu_offload: copy of a unit's shard from host memory, or of its gradient to it.")
         .at_least(zero);
   }
 
  private:
+  static void describe_sizes(simcore::Fields<ExplicitSpec>& fields) {
+    constexpr std::int64_t most = 1'000'000'000'000;
+    fields
+        .optional("embedding_parameters", &ExplicitSpec::embedding_parameters,
+                  "ZeRO: elements of the embedding's parameters, which make a module of their own. "
+                  "Prescribed times of collectives are divided by elements.")
+        .range(0, most);
+    fields
+        .optional("block_parameters", &ExplicitSpec::block_parameters,
+                  "ZeRO: elements of a block's parameters, one module.")
+        .range(0, most);
+    fields
+        .optional("head_parameters", &ExplicitSpec::head_parameters,
+                  "ZeRO: elements of the head's parameters, one module.")
+        .range(0, most);
+  }
   static void describe_collectives(simcore::Fields<ExplicitSpec>& fields) {
     constexpr simcore::SimTime zero;
     fields
@@ -95,7 +123,7 @@ struct ExplicitSpec {
     fields
         .optional("all_reduce_root", &ExplicitSpec::all_reduce_root,
                   "All-reduce of the root unit: of its shard across replicas (hybrid sharding), or "
-                  "of its whole gradient (`no_shard`).")
+                  "of its whole gradient (`no_shard`, ZeRO-1 and 2).")
         .at_least(zero);
     fields.optional("all_reduce_block", &ExplicitSpec::all_reduce_block, "The same for one block.")
         .at_least(zero);

@@ -65,8 +65,10 @@ void Fsdp1::create_units() {
     unit.index = index;
     unit.sizes = flatten(recorder_.workload().parameters(index), shard_ranks_, alignment);
     const std::string name = "flat_param" + unit_name(index);
-    recorder_.allocate(size_of(unit.sizes.shard_elements, master_type_), UnitRecorder::compute,
-                       MemoryKind::parameters, name);
+    if (!spec_.cpu_offload) {
+      recorder_.allocate(size_of(unit.sizes.shard_elements, master_type_), UnitRecorder::compute,
+                         MemoryKind::parameters, name);
+    }
     tensors.push_back({name, unit.sizes.shard_elements});
     units_.push_back(std::move(unit));
   }
@@ -80,19 +82,31 @@ void Fsdp1::unshard(Unit& unit) {
   if (sharded_ && !unit.unsharded) all_gather(unit);
 }
 
-/// Casts the shard that the all-gather will read. False if nothing ran.
+/// Brings the shard that the all-gather will read to the GPU and casts it. False if nothing ran.
 bool Fsdp1::pre_unshard(Unit& unit) {
-  if (!mixed_precision() || unit.unsharded) return false;
+  if (unit.unsharded || (!mixed_precision() && !spec_.cpu_offload)) return false;
   const std::int64_t shard = unit.sizes.shard_elements;
-  const Bytes low_precision = size_of(shard, compute_type_);
   Buffer& target = sharded_ ? unit.low_precision_shard : unit.full_parameter;
+  Buffer from_host;
+  if (spec_.cpu_offload) {
+    const Bytes bytes = size_of(shard, master_type_);
+    from_host = recorder_.allocate(bytes, pre_unshard_stream_, MemoryKind::communication_buffers,
+                                   "shard from host");
+    recorder_.host_copy(pre_unshard_stream_, unit.index, "H2D", bytes);
+  }
+  unit.unsharded = !sharded_;
+  if (!mixed_precision()) {
+    target = from_host;
+    return true;
+  }
+  const Bytes low_precision = size_of(shard, compute_type_);
   target = recorder_.allocate(
       low_precision, pre_unshard_stream_,
       sharded_ ? MemoryKind::communication_buffers : MemoryKind::gathered_parameters,
       "low-precision shard");
   recorder_.copy(pre_unshard_stream_, CopyRole::cast, unit.index, "cast",
                  size_of(shard, master_type_) + low_precision);
-  unit.unsharded = !sharded_;
+  recorder_.release(from_host);
   return true;
 }
 
@@ -212,6 +226,14 @@ void Fsdp1::finish_backward() {
   if (micro_batch_.reduce_gradients) {
     recorder_.program().wait_stream(UnitRecorder::compute, post_backward_stream_);
     if (is_hybrid()) recorder_.program().wait_stream(UnitRecorder::compute, all_reduce_stream_);
+  }
+  if (spec_.cpu_offload) {
+    recorder_.program().synchronize_event(
+        recorder_.program().record_event(UnitRecorder::compute), "gradients in host memory");
+    for (Unit& unit : units_) {
+      recorder_.release(unit.sharded_gradient);
+      if (micro_batch_.reduce_gradients) recorder_.release(unit.unsharded_gradient);
+    }
   }
   for (Unit& unit : units_) unit.post_forward_index.reset();
   post_forward_order_.clear();

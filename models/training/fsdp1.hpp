@@ -7,7 +7,9 @@
 // the low-precision shard; storage that is marked by record_stream and dropped at CPU time;
 // gradient accumulation with and without no_sync.
 // Assumes one forward and one backward per micro-batch and all parameters trainable.
-// Leaves out CPU offload and units with several flat parameters.
+// With CPU offload shards, gradients and optimizer live in host memory: copies to the GPU on the
+// pre_unshard stream, copies back after the reduction, a CPU wait at the end of backward.
+// Leaves out units with several flat parameters.
 // Source: torch/distributed/fsdp/{_runtime_utils,_flat_param,_limiter_utils,_exec_order_utils}.py,
 // mid-2023 and later; `fsdp1_v113` for torch 1.13.
 #pragma once
@@ -51,7 +53,7 @@ class Fsdp1 final : public ShardingStrategy {
     bool needs_forward_unshard = false;
     bool needs_backward_unshard = false;
     std::optional<std::size_t> post_forward_index;
-    Buffer low_precision_shard;
+    Buffer low_precision_shard;  ///< or, with offload and no cast, the shard's copy
     Buffer full_parameter;
     Buffer unsharded_gradient;  ///< flat; kept over no_sync micro-batches, and without sharding
     gpu::DataType unsharded_gradient_type = gpu::DataType::fp32;

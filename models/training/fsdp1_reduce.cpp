@@ -119,6 +119,7 @@ void Fsdp1::store_gradient(Unit& unit, cuda::StreamId stream, Buffer reduced) {
     recorder_.record_stream(low_precision, stream);
     recorder_.release(low_precision);
   }
+  if (spec_.cpu_offload) recorder_.host_copy(stream, unit.index, "D2H", bytes);
   if (!unit.sharded_gradient) {
     unit.sharded_gradient = reduced;
     return;

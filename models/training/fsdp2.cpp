@@ -62,8 +62,10 @@ void Fsdp2::create_units(const GroupSizes& groups) {
     unit.reshard_after_forward = index == root_unit ? root_reshards : reshards;
     unit.reshard_to_group = unit.reshard_after_forward && group_ranks_ > 0;
     for (const OptimizedTensor& shard : local_shards(unit.sizes)) {
-      recorder_.allocate(size_of(shard.elements, master_type_), UnitRecorder::compute,
-                         MemoryKind::parameters, shard.name);
+      if (!spec_.cpu_offload) {
+        recorder_.allocate(size_of(shard.elements, master_type_), UnitRecorder::compute,
+                           MemoryKind::parameters, shard.name);
+      }
       tensors.push_back(shard);
     }
     units_.push_back(std::move(unit));
@@ -157,6 +159,10 @@ void Fsdp2::finish_backward() {
                                      *std::exchange(unit.post_reduce_event, std::nullopt));
     }
     recorder_.release(unit.all_reduce_input);
+    if (unit.offload_event) {
+      recorder_.program().synchronize_event(*std::exchange(unit.offload_event, std::nullopt),
+                                            "gradient offload");
+    }
     unit.post_forward_indices.clear();
   }
   post_forward_order_.clear();
@@ -168,7 +174,10 @@ void Fsdp2::optimizer_step() {
     optimizer_->clip_gradients(recorder_, shard_communicator_, shard_ranks_ > 1);
   }
   optimizer_->step(recorder_);
-  for (Unit& unit : units_) recorder_.release(unit.sharded_gradient);
+  for (Unit& unit : units_) {
+    recorder_.release(unit.sharded_gradient);
+    unit.host_gradient = false;
+  }
 }
 
 }  // namespace shardsim::training

@@ -8,7 +8,10 @@
 // Assumes implicit forward prefetch (no async unshard), one forward and one backward per
 // micro-batch, and that the root's post-backward runs in the final callback (its inputs are
 // integers).
-// Leaves out CPU offload, sharding on other dimensions than 0, and torch.compile.
+// With CPU offload sharded parameters, gradients and optimizer live in host memory: copies to the
+// GPU before each all-gather, copies back after each reduction, for which the CPU waits in the final
+// callback - or at once, if it adds them to gradients that are there already.
+// Leaves out sharding on other dimensions than 0, and torch.compile.
 // Source: torch/distributed/fsdp/_fully_shard/{_fsdp_param_group,_fsdp_state,_fsdp_collectives}.py.
 #pragma once
 
@@ -62,6 +65,8 @@ class Fsdp2 final : public ShardingStrategy {
     std::vector<std::size_t> post_forward_indices;
     std::vector<Buffer> gradients;  ///< unsharded, of this backward and kept from earlier ones
     Buffer sharded_gradient;
+    bool host_gradient = false;  ///< offload: the host holds one already
+    std::optional<cuda::EventId> offload_event;
     Buffer partial_reduce_output;  ///< reduce-scattered but not yet all-reduced
     Buffer all_reduce_input;       ///< lives until the end of backward
     std::optional<cuda::EventId> post_reduce_event;
@@ -89,6 +94,7 @@ class Fsdp2 final : public ShardingStrategy {
   void wait_for_unshard(Unit& unit, Phase phase);
   void copy_out(Unit& unit);
   void release_parked_all_gather();
+  void offload_gradient(Unit& unit, cuda::StreamId stream, Buffer gradient);
   void all_gather_streams_wait(cuda::EventId event);
   void reshard(Unit& unit, Phase phase);
   void shard_over_group(Unit& unit);

@@ -149,6 +149,13 @@ void Fsdp2::store_sharded_gradient(Unit& unit, cuda::StreamId stream, Buffer red
         "sharded gradient");
     recorder_.copy(stream, CopyRole::cast, unit.index, "cast_grad", reduced_bytes + gradient_bytes);
   }
+  if (spec_.cpu_offload) {
+    const bool cast = reduce_type_ != master_type_;
+    if (cast && replicas_ > 1) unit.all_reduce_input = std::exchange(reduced, std::nullopt);
+    offload_gradient(unit, stream, gradient);
+    if (cast) recorder_.release(reduced);
+    return;
+  }
   if (unit.sharded_gradient) {
     recorder_.copy(stream, CopyRole::accumulate, unit.index, "accumulate", gradient_bytes * 3,
                    unit.sizes.tensors());
@@ -165,6 +172,22 @@ void Fsdp2::store_sharded_gradient(Unit& unit, cuda::StreamId stream, Buffer red
     recorder_.release(gradient);
   }
   if (!is_gradient) recorder_.release(reduced);
+}
+
+/// Copies the shard's gradient to the host. If it has to be added to one that is there, the CPU
+/// waits for it (the addition itself is left out).
+void Fsdp2::offload_gradient(Unit& unit, cuda::StreamId stream, Buffer gradient) {
+  cuda::ProgramRecorder& program = recorder_.program();
+  recorder_.host_copy(stream, unit.index, "D2H", size_of(unit.sizes.shard_elements, master_type_),
+                      unit.sizes.tensors());
+  const cuda::EventId copied = program.record_event(stream);
+  if (unit.host_gradient) {
+    program.synchronize_event(copied, "gradient offload");
+  } else {
+    unit.offload_event = copied;
+  }
+  unit.host_gradient = true;
+  recorder_.release(gradient);
 }
 
 }  // namespace shardsim::training

@@ -38,6 +38,13 @@ Buffer Fsdp2::copy_in(Unit& unit, std::int64_t ranks) {
   const std::int64_t shard = unit.sizes.padded_elements / ranks;
   const std::int64_t tensors = unit.sizes.tensors();
   const Bytes input = size_of(shard, compute_type_);
+  Buffer from_host;
+  if (spec_.cpu_offload && !unit.sharded_over_group) {
+    const Bytes bytes = size_of(shard, master_type_);
+    from_host = recorder_.allocate(bytes, copy_in_stream_, MemoryKind::communication_buffers,
+                                   "shard from host");
+    recorder_.host_copy(copy_in_stream_, unit.index, "H2D", bytes, tensors);
+  }
   Buffer low_precision;
   if (compute_type_ != master_type_ && !unit.sharded_over_group) {
     low_precision = recorder_.allocate(input, copy_in_stream_, MemoryKind::communication_buffers,
@@ -50,6 +57,7 @@ Buffer Fsdp2::copy_in(Unit& unit, std::int64_t ranks) {
                          MemoryKind::communication_buffers, "all-gather output");
   recorder_.copy(copy_in_stream_, CopyRole::copy_in, unit.index, "CI", input * 2, tensors);
   recorder_.release(low_precision);
+  recorder_.release(from_host);
   return output;
 }
 

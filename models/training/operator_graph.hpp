@@ -55,8 +55,8 @@ struct OperatorGraph {
   /// Gradients of a value with several readers are added by kernels of their own (eager); without,
   /// the next kernel that reads them adds them up (compiled).
   bool adds_gradients = true;
-  /// Whether selective checkpointing keeps outputs that backward never looks at (eager, which cannot
-  /// know) or not (compiled).
+  /// Whether selective checkpointing keeps outputs that backward never looks at (eager, which
+  /// cannot know) or not (compiled).
   bool keeps_unused = true;
   simcore::SimTime addition_cpu_cost;  ///< CPU time to issue one such addition
 

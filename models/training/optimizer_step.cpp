@@ -7,6 +7,7 @@ using cuda::MemoryKind;
 OptimizerStep::OptimizerStep(const TrainingSpec& spec, std::vector<OptimizedTensor> tensors)
     : kind_(spec.optimizer),
       implementation_(spec.implementation()),
+      on_host_(spec.cpu_offload),
       type_(data_type(spec.master_dtype)),
       tensors_(std::move(tensors)) {
   for (const OptimizedTensor& tensor : tensors_) elements_ += tensor.elements;
@@ -46,6 +47,11 @@ void OptimizerStep::allocate_state(UnitRecorder& recorder) {
 }
 
 void OptimizerStep::step(UnitRecorder& recorder) {
+  if (on_host_) {
+    const auto count = static_cast<std::int64_t>(tensors_.size());
+    recorder.program().cpu_work(recorder.workload().host_optimizer(elements_, count));
+    return;
+  }
   if (!has_state_) allocate_state(recorder);
   std::vector<Buffer> temporaries;
   if (kind_ == OptimizerKind::adamw && implementation_ == OptimizerImplementation::foreach) {

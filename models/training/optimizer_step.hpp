@@ -32,7 +32,7 @@ class OptimizerStep {
   /// compute stream.
   void clip_gradients(UnitRecorder& recorder, cuda::CommunicatorId communicator,
                       bool reduce_norm) const;
-  /// Allocates the state in the first call, then launches the step.
+  /// Allocates the state in the first call, then launches the step; with offload the CPU does it.
   void step(UnitRecorder& recorder);
 
  private:
@@ -40,6 +40,7 @@ class OptimizerStep {
 
   OptimizerKind kind_;
   OptimizerImplementation implementation_;
+  bool on_host_;
   gpu::DataType type_;
   std::vector<OptimizedTensor> tensors_;
   std::int64_t elements_ = 0;

@@ -107,6 +107,9 @@ void TrainingSpec::describe(simcore::Fields<TrainingSpec>& fields) {
                   "DeepSpeed's is fused.");
   fields.optional("gradient_clipping", &TrainingSpec::gradient_clipping,
                   "Clip gradients to a norm before the optimizer step.");
+  fields.optional("cpu_offload", &TrainingSpec::cpu_offload,
+                  "FSDP: shards, their gradients and the optimizer live in pinned host memory. "
+                  "FSDP1's `CPUOffload(offload_params=True)`, FSDP2's `CPUOffloadPolicy`.");
   fields.optional("zero", &TrainingSpec::zero, "DeepSpeed's `zero_optimization` settings.");
 }
 
@@ -135,9 +138,16 @@ class KeyCheck {
   Diagnostics& diagnostics_;
 };
 
+void check_offload(const TrainingSpec& spec, KeyCheck& keys) {
+  if (spec.cpu_offload && spec.gradient_clipping) {
+    keys.error("gradient_clipping", "is not simulated for gradients in host memory (cpu_offload)");
+  }
+}
+
 void check_fsdp2(const TrainingSpec& spec, KeyCheck& keys) {
   keys.without_effect("fsdp2", {"limit_all_gathers", "use_orig_params", "fsdp1_v113", "bucket_cap",
                                 "gradient_as_bucket_view", "static_graph", "zero"});
+  check_offload(spec, keys);
   if (spec.sharding == Sharding::no_shard) {
     keys.error("sharding", "fsdp2 always shards: use strategy ddp for replicas");
   }
@@ -153,6 +163,7 @@ void check_fsdp2(const TrainingSpec& spec, KeyCheck& keys) {
 void check_fsdp1(const TrainingSpec& spec, KeyCheck& keys) {
   keys.without_effect("fsdp1", {"reshard_after_forward", "root_rule", "reshard_after_backward",
                                 "bucket_cap", "gradient_as_bucket_view", "static_graph", "zero"});
+  check_offload(spec, keys);
   if (spec.backward_prefetch.depth() > 1) {
     keys.error("backward_prefetch", "fsdp1 prefetches one unit: expected pre, post or none");
   }
@@ -169,7 +180,7 @@ void check_ddp(const TrainingSpec& spec, KeyCheck& keys) {
                       {"sharding", "shard_group", "reshard_after_forward", "root_rule",
                        "reshard_after_backward", "backward_prefetch", "forward_prefetch",
                        "limit_all_gathers", "use_orig_params", "fsdp1_v113", "reduce_dtype",
-                       "zero"});
+                       "cpu_offload", "zero"});
   if (spec.gradient_sync == GradientSync::all_reduce_last) {
     keys.error("gradient_sync", "all_reduce_last is a setting of fsdp2");
   }
@@ -184,7 +195,7 @@ void check_zero(const TrainingSpec& spec, const ConfigNode& node, Diagnostics& d
                        "reshard_after_backward", "backward_prefetch", "forward_prefetch",
                        "limit_all_gathers", "use_orig_params", "fsdp1_v113", "gradient_sync",
                        "reduce_dtype", "bucket_cap", "gradient_as_bucket_view", "static_graph",
-                       "optimizer_implementation"});
+                       "optimizer_implementation", "cpu_offload"});
   const ConfigNode* settings = node.find("zero");
   if (settings == nullptr) return;
   KeyCheck keys(*settings, diagnostics);

@@ -87,6 +87,7 @@ struct TrainingSpec {
   OptimizerKind optimizer = OptimizerKind::adamw;
   OptimizerImplementation optimizer_implementation = OptimizerImplementation::foreach;
   bool gradient_clipping = false;
+  bool cpu_offload = false;
   ZeroSpec zero;
 
   bool is_zero() const {

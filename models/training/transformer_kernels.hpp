@@ -26,9 +26,9 @@ struct EagerCost {
 };
 
 // Traffic: measured times of unfused over fused kernels (Hugging Face and Liger on A100 and H100).
-// Elementwise chains of contiguous tensors (SwiGLU, complex rotary) need no such factor: each kernel
-// reads and writes what it names. Launches: counted in PyTorch's decompositions; they bring an eager Llama block to about 45
-// forward and 80 backward operations.
+// Elementwise chains of contiguous tensors (SwiGLU, complex rotary) need no such factor: each
+// kernel reads and writes what it names. Launches: counted in PyTorch's decompositions; they bring
+// an eager Llama block to about 45 forward and 80 backward operations.
 inline constexpr EagerCost eager_rms_norm_forward{10, 8};
 inline constexpr EagerCost eager_rms_norm_backward{7, 18};
 inline constexpr EagerCost eager_layer_norm_forward{1, 1};

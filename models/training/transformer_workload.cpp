@@ -244,6 +244,22 @@ cuda::KernelSpec TransformerWorkload::copy(CopyRole, int, Bytes bytes, std::int6
           .cpu_cost = setting_.cpu.launch_or_default() * launches};
 }
 
+/// Copy engines do not compete with kernels; that they share PCIe with the network is left out.
+cuda::KernelSpec TransformerWorkload::host_copy(Bytes bytes, std::int64_t tensors) const {
+  const double seconds =
+      static_cast<double>(bytes.count) / setting_.host_link.bytes_per_second;
+  return {.category = KernelCategory::copy,
+          .work = gpu::FixedWork{simcore::SimTime::from_seconds(seconds)},
+          .cpu_cost = setting_.cpu.launch_or_default() * tensors};
+}
+
+simcore::SimTime TransformerWorkload::host_optimizer(std::int64_t parameters,
+                                                     std::int64_t tensors) const {
+  const double millions = static_cast<double>(parameters * setting_.ranks_per_node) * 1e-6;
+  return setting_.cpu.optimizer_step + setting_.cpu.optimizer_tensor * tensors +
+         simcore::SimTime::from_seconds(setting_.cpu.host_optimizer.seconds() * millions);
+}
+
 cuda::CollectiveSpec TransformerWorkload::collective(CollectiveRole, int,
                                                      cuda::CollectiveSpec spec) const {
   spec.cpu_cost = setting_.cpu.collective;

@@ -28,6 +28,8 @@ struct TransformerSetting {
   OptimizerSetting optimizer;
   /// cuBLAS's workspace on this GPU; see cublas_workspace_bytes.
   simcore::Bytes cublas_workspace;
+  simcore::BitRate host_link{24e9};  ///< GPU to host memory; PCIe 4.0 x16 at 75 %
+  std::int64_t ranks_per_node = 1;   ///< which share the host's memory
 };
 
 /// What PyTorch reserves for a cuBLAS handle on a GPU of this compute capability (the major
@@ -63,6 +65,8 @@ class TransformerWorkload final : public Workload {
 
   cuda::KernelSpec copy(CopyRole role, int unit, simcore::Bytes bytes,
                         std::int64_t tensors) const override;
+  cuda::KernelSpec host_copy(simcore::Bytes bytes, std::int64_t tensors) const override;
+  simcore::SimTime host_optimizer(std::int64_t parameters, std::int64_t tensors) const override;
   cuda::CollectiveSpec collective(CollectiveRole role, int unit,
                                   cuda::CollectiveSpec spec) const override;
   cuda::CollectiveSpec bucket(BucketPlace place, cuda::CollectiveSpec spec) const override;

@@ -36,6 +36,12 @@ void UnitRecorder::copy(cuda::StreamId stream, CopyRole role, int unit, std::str
                   workload_.copy(role, unit, bytes, tensors));
 }
 
+void UnitRecorder::host_copy(cuda::StreamId stream, int unit, std::string_view prefix,
+                             simcore::Bytes bytes, std::int64_t tensors) {
+  program_.launch(stream, std::string(prefix) + unit_name(unit),
+                  workload_.host_copy(bytes, tensors));
+}
+
 void UnitRecorder::collective(cuda::StreamId stream, CollectiveRole role, int unit,
                               std::string_view prefix, const cuda::CollectiveSpec& spec) {
   program_.launch(stream, std::string(prefix) + unit_name(unit),

@@ -41,6 +41,9 @@ class UnitRecorder {
   /// A copy that reads and writes `bytes` together, in `tensors` pieces, for `unit`.
   void copy(cuda::StreamId stream, CopyRole role, int unit, std::string_view prefix,
             simcore::Bytes bytes, std::int64_t tensors = 1);
+  /// A copy of `bytes` between host and GPU memory.
+  void host_copy(cuda::StreamId stream, int unit, std::string_view prefix, simcore::Bytes bytes,
+                 std::int64_t tensors = 1);
   /// A collective for `unit`; `spec` without times.
   void collective(cuda::StreamId stream, CollectiveRole role, int unit, std::string_view prefix,
                   const cuda::CollectiveSpec& spec);

@@ -110,6 +110,10 @@ class Workload {
   /// A copy that moves `bytes` (read and written together) for `unit` in `tensors` pieces.
   virtual cuda::KernelSpec copy(CopyRole role, int unit, simcore::Bytes bytes,
                                 std::int64_t tensors) const = 0;
+  /// A copy of `bytes` between host and GPU memory, from or to pinned memory.
+  virtual cuda::KernelSpec host_copy(simcore::Bytes bytes, std::int64_t tensors) const = 0;
+  /// CPU time of an optimizer step over `parameters` elements that live in host memory.
+  virtual simcore::SimTime host_optimizer(std::int64_t parameters, std::int64_t tensors) const = 0;
   /// Completes a collective of `unit`: prescribed workloads set its time, others leave it.
   virtual cuda::CollectiveSpec collective(CollectiveRole role, int unit,
                                           cuda::CollectiveSpec spec) const = 0;

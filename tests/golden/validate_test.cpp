@@ -1,10 +1,10 @@
 // `shardsim validate` on a few published runs: what it writes, how near it comes, how it refuses.
-#include <doctest/doctest.h>
-
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/golden/program.hpp"
 

@@ -2,8 +2,8 @@
 //
 // A rule looks at the text of columns and either sets keys of the scenario or refuses the run with
 // a reason. Rules apply in order, so that a later one can be more precise than an earlier one; the
-// first refusal that applies is the run's. Nothing in a rule names a single run: what a rule sets is
-// what the run's source says about itself, or what its framework does by default.
+// first refusal that applies is the run's. Nothing in a rule names a single run: what a rule sets
+// is what the run's source says about itself, or what its framework does by default.
 #pragma once
 
 #include <cstdint>

@@ -23,8 +23,8 @@ constexpr auto text_columns = std::to_array<std::string_view>(
 constexpr auto count_columns = std::to_array<std::string_view>(
     {"gpus", "gpus_per_node", "layers", "hidden", "heads", "kv_heads", "ffn_hidden", "vocab",
      "seq_len", "micro_batch", "grad_accum", "tp", "pp", "cp", "ep"});
-constexpr auto amount_columns = std::to_array<std::string_view>(
-    {"step_time_s", "tokens_per_s_per_gpu", "peak_memory_GiB"});
+constexpr auto amount_columns =
+    std::to_array<std::string_view>({"step_time_s", "tokens_per_s_per_gpu", "peak_memory_GiB"});
 
 /// The whole of `text` as a number, or nothing.
 template <class Number>
@@ -63,8 +63,9 @@ void check_cells(const CsvTable& table, const std::array<std::string_view, Count
     for (std::size_t row = 0; row < table.rows(); ++row) {
       const std::string& text = table.text(row, column);
       if (text.empty() || valid(text)) continue;
-      diagnostics.error(table.where(row, column), fmt::format("{}: expected {} or nothing, found {}",
-                                                              name, expected, simcore::quote(text)));
+      diagnostics.error(table.where(row, column),
+                        fmt::format("{}: expected {} or nothing, found {}", name, expected,
+                                    simcore::quote(text)));
     }
   }
 }

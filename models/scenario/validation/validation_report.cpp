@@ -116,9 +116,9 @@ std::string to_text(const ValidationReport& report) {
   text += fmt::format("{:<{}} {:>5} {:>9} {:>9} {:>9}\n", "absolute error of forecasts", width,
                       "rows", "median", "p90", "bias");
   for (const GroupScore& one : report.summary) {
-    text += fmt::format("{:<{}} {:>5} {:>7.1f} % {:>7.1f} % {:>+7.1f} %\n", one.group, width,
-                        one.rows, one.median_abs_error * 100, one.p90_abs_error * 100,
-                        one.bias * 100);
+    text +=
+        fmt::format("{:<{}} {:>5} {:>7.1f} % {:>7.1f} % {:>+7.1f} %\n", one.group, width, one.rows,
+                    one.median_abs_error * 100, one.p90_abs_error * 100, one.bias * 100);
   }
   const auto counted = reasons(report);
   if (counted.empty()) return text;

@@ -27,9 +27,9 @@ struct ValidationRow {
   std::string_view quantity;
   std::optional<double> measured;
   std::optional<double> predicted;
-  bool mapped = false;  ///< the run could be written as a scenario
-  std::string why_not;  ///< why there is no forecast; empty if there is one
-  bool scored = true;   ///< false: listed, but left out of the groups
+  bool mapped = false;                  ///< the run could be written as a scenario
+  std::string why_not;                  ///< why there is no forecast; empty if there is one
+  bool scored = true;                   ///< false: listed, but left out of the groups
   std::vector<ValidationGroup> groups;  ///< that the line counts in, for its quantity
 
   /// Nothing without both numbers.

@@ -18,8 +18,7 @@ std::vector<int> numbers(std::istream& line) {
 
 /// "UP:DOWN/DOWN": every number in it.
 std::vector<int> numbers_of(std::string entry) {
-  std::replace_if(
-      entry.begin(), entry.end(), [](char c) { return c == ':' || c == '/'; }, ' ');
+  std::replace_if(entry.begin(), entry.end(), [](char c) { return c == ':' || c == '/'; }, ' ');
   std::istringstream text(entry);
   return numbers(text);
 }

@@ -1,10 +1,11 @@
 // Rings and trees over several nodes.
+#include "models/nccl/connect.hpp"
+
 #include <algorithm>
 #include <set>
 
 #include <doctest/doctest.h>
 
-#include "models/nccl/connect.hpp"
 #include "models/nccl/double_binary_tree.hpp"
 #include "tests/unit/nccl/connect_cases.hpp"
 

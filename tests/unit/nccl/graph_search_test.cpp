@@ -32,9 +32,9 @@ std::string row_of(const ChannelGraph& graph, const Landscape& land) {
 
 /// The cells of the row from `pattern` on, as they stand in the file.
 std::string wanted_row(const CsvRows& rows, std::size_t row) {
-  constexpr std::array columns = {"pattern",  "crossNic",  "nChannels", "bwIntra",
-                                  "bwInter",  "latInter",  "typeIntra", "typeInter",
-                                  "sameChannels", "ppn",   "maxBw",     "totalBw"};
+  constexpr std::array columns = {"pattern",      "crossNic", "nChannels", "bwIntra",
+                                  "bwInter",      "latInter", "typeIntra", "typeInter",
+                                  "sameChannels", "ppn",      "maxBw",     "totalBw"};
   std::string text;
   for (const char* column : columns) {
     if (!text.empty()) text += ',';
@@ -49,7 +49,8 @@ bool is_long(std::string_view machine) {
 }
 
 int compare_with_data(bool long_ones) {
-  const std::filesystem::path data = std::filesystem::path(SHARDSIM_SOURCE_DIR) / "tests/unit/nccl/data";
+  const std::filesystem::path data =
+      std::filesystem::path(SHARDSIM_SOURCE_DIR) / "tests/unit/nccl/data";
   const CsvRows rows(data / "searched_graphs.csv");
   std::map<std::tuple<std::string, std::string, bool>, PlannedMachine> known;
   int compared = 0;
@@ -153,6 +154,24 @@ TEST_CASE("without peer-to-peer all traffic goes through the CPUs, and slowly") 
   CHECK(ring.type_intra >= PathType::phb);
   // Of 360 GB/s over NVLink.
   CHECK(static_cast<float>(ring.channel_count()) * ring.intra_gbytes_per_second < 60);
+}
+
+TEST_CASE("GPU traffic through an Intel CPU costs a fifth more of PCIe") {
+  // Two GPUs on PCIe 3.0 x16, 12 GB/s each: the speeds tried are 12, 10, 9, ...
+  const auto rate = [](const char* vendor) {
+    Machine machine;
+    CpuEntry& cpu = machine.cpus.emplace_back();
+    cpu.architecture = "x86_64";
+    cpu.vendor = vendor;
+    for (int gpu = 0; gpu < 2; ++gpu) {
+      PciEntry& device = cpu.devices.emplace_back();
+      device.bus_id = gpu == 0 ? "0000:10:00.0" : "0000:11:00.0";
+      device.gpu = GpuEntry{gpu, 80, gpu, true, {}, {}};
+    }
+    return planned(machine, {30, 7}, {}).graphs.ring.intra_gbytes_per_second;
+  };
+  CHECK(rate("AuthenticAMD") == 12.0F);
+  CHECK(rate("GenuineIntel") == 10.0F);
 }
 
 TEST_CASE("each searched channel visits every GPU once and charges no link beyond its bandwidth") {

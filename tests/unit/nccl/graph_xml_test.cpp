@@ -1,10 +1,11 @@
 // NCCL's graph files, out and in.
+#include "models/nccl/graph_xml.hpp"
+
 #include <string>
 #include <string_view>
 
 #include <doctest/doctest.h>
 
-#include "models/nccl/graph_xml.hpp"
 #include "tests/unit/nccl/planned_machine.hpp"
 
 namespace shardsim::nccl {
@@ -75,8 +76,8 @@ TEST_CASE("GPUs in a graph file are known by their device where no rank is given
   for (const char* dev : {"0x0", "0x1", "0x2", "0x3"}) {
     gpus += std::string("<gpu dev=\"") + dev + "\"/>";
   }
-  for (const char* dev : {"0x100000000000000", "0x100000000000001", "0x100000000000002",
-                          "0x100000000000003"}) {
+  for (const char* dev :
+       {"0x100000000000000", "0x100000000000001", "0x100000000000002", "0x100000000000003"}) {
     gpus += std::string("<gpu dev=\"") + dev + "\"/>";
   }
   simcore::Diagnostics diagnostics;
@@ -109,12 +110,12 @@ TEST_CASE("a graph file that does not fit the machine is an error with its place
   CHECK(says(errors_of(ring_file(good, ""), *made.system), "each of 1 GPUs once: found 0"));
   CHECK(says(errors_of(ring_file(good, "<gpu dev=\"0x0\"/><gpu dev=\"0x0\"/>"), *made.system),
              "with repetitions"));
-  CHECK(says(errors_of(ring_file("crossnic=\"0\" nchannels=\"2\"", "<gpu dev=\"0x0\"/>"),
-                       *made.system),
-             "nchannels is 2"));
-  CHECK(says(errors_of(ring_file("crossnic=\"3\" nchannels=\"1\"", "<gpu dev=\"0x0\"/>"),
-                       *made.system),
-             "g.xml:2:"));
+  CHECK(says(
+      errors_of(ring_file("crossnic=\"0\" nchannels=\"2\"", "<gpu dev=\"0x0\"/>"), *made.system),
+      "nchannels is 2"));
+  CHECK(says(
+      errors_of(ring_file("crossnic=\"3\" nchannels=\"1\"", "<gpu dev=\"0x0\"/>"), *made.system),
+      "g.xml:2:"));
   CHECK(says(errors_of("<system/>", *made.system), "expected <graphs>"));
 }
 

@@ -1,10 +1,11 @@
 // Our topologies seen by NCCL's planner.
+#include "models/nccl/machine_from_topology.hpp"
+
 #include <filesystem>
 #include <string>
 
 #include <doctest/doctest.h>
 
-#include "models/nccl/machine_from_topology.hpp"
 #include "models/nccl/topology_xml.hpp"
 #include "models/network/topology_library.hpp"
 #include "tests/unit/nccl/planned_machine.hpp"
@@ -49,11 +50,10 @@ struct Pair {
 }  // namespace
 
 TEST_CASE("a topology of ours and NCCL's file of that machine give the same graphs") {
-  for (const Pair& pair : {Pair{"dgx-h100", "dgx_h100_8x400g", 90},
-                           Pair{"dgx-a100", "dgx_a100_8x200g", 80},
-                           Pair{"dgx-b200", "hgx_b200_8x400g", 100},
-                           Pair{"aws-p4d", "p4d_like_4x100g", 80},
-                           Pair{"pcie-8xl40s", "pcie_8xL40S_2x200g_amd", 89}}) {
+  for (const Pair& pair :
+       {Pair{"dgx-h100", "dgx_h100_8x400g", 90}, Pair{"dgx-a100", "dgx_a100_8x200g", 80},
+        Pair{"dgx-b200", "hgx_b200_8x400g", 100}, Pair{"aws-p4d", "p4d_like_4x100g", 80},
+        Pair{"pcie-8xl40s", "pcie_8xL40S_2x200g_amd", 89}}) {
     CAPTURE(pair.yaml);
     MachineChoice choice;
     choice.compute_capability = pair.compute_capability;
@@ -99,8 +99,8 @@ TEST_CASE("an NVLink domain is one machine of several hosts, as large as the clu
     CHECK(system.gpus.back().rank == 4 * std::min(nodes, 18) - 1);
   }
   // The cable to the CPU is NVLink-C2C: no PCIe is that fast.
-  const PlannedMachine made = surveyed(machine_from_topology(rack, choice), {30, 7},
-                                       on_several_nodes());
+  const PlannedMachine made =
+      surveyed(machine_from_topology(rack, choice), {30, 7}, on_several_nodes());
   CHECK(made.land->gpu_net(0, 0).type == PathType::p2c);
 }
 
@@ -120,8 +120,8 @@ TEST_CASE("the first GPUs of a node keep their links among themselves") {
   MachineChoice choice;
   choice.compute_capability = 70;
   choice.gpus_per_node = 3;
-  const System system = build_system(machine_from_topology(shipped_topology("dgx-1v"), choice),
-                                     {30, 7});
+  const System system =
+      build_system(machine_from_topology(shipped_topology("dgx-1v"), choice), {30, 7});
   CHECK(system.gpus.size() == 3);
   int nvlinks = 0;
   for (const SystemLink& link : system.links) nvlinks += link.type == PathType::nvl ? 1 : 0;

@@ -8,6 +8,7 @@
 #include "models/nccl/environment.hpp"
 #include "models/nccl/link_bandwidths.hpp"
 #include "models/nccl/nic_choice.hpp"
+#include "models/nccl/nic_filter.hpp"
 #include "tests/unit/nccl/planned_machine.hpp"
 
 namespace shardsim::nccl {
@@ -118,17 +119,42 @@ TEST_CASE("GPUs that share NICs deal them out") {
   CHECK(nets_of_gpus(both, 1) == std::vector<int>{1, 0, 3, 2, 5, 4, 7, 6});
 }
 
+TEST_CASE("NICs are left out by name") {
+  const auto nets_with = [](const char* list) {
+    Machine machine = shipped_machine("dgx_h100_8x400g");  // mlx5_0 to mlx5_7, port 1
+    keep_nics(machine, list);
+    return build_system(machine, {30, 7}).nets.size();
+  };
+  CHECK(nets_with("") == 8);
+  CHECK(nets_with("mlx5") == 8);
+  CHECK(nets_with("=mlx5") == 0);
+  CHECK(nets_with("mlx5_0,mlx5_3") == 2);
+  CHECK(nets_with("^mlx5_3") == 7);
+  CHECK(nets_with("^=mlx5_3:1") == 7);
+  CHECK(nets_with("=mlx5_3:2") == 0);
+}
+
+TEST_CASE("a node that has lost a NIC sends that GPU's traffic by its neighbours") {
+  Machine machine = shipped_machine("dgx_h100_8x400g");
+  keep_nics(machine, "^=mlx5_3");
+  const PlannedMachine made = planned(machine, {30, 7}, on_several_nodes());
+  CHECK(made.land->gpu_net(3, 0).type == PathType::pxn);
+  CHECK(made.graphs.ring.channel_count() *
+            static_cast<double>(made.graphs.ring.inter_gbytes_per_second) <=
+        7 * 48);
+}
+
 TEST_CASE("the planner listens to its variables") {
   simcore::Diagnostics diagnostics;
   const auto options_of = [&](const std::map<std::string, std::string>& variables) {
     const Environment environment = read_environment(variables, {30, 7}, {}, diagnostics);
-    return planning_options(environment, true, {}, diagnostics);
+    return planning_options(environment, true);
   };
   const PlanningOptions options = options_of({{"NCCL_CROSS_NIC", "1"},
                                               {"NCCL_P2P_LEVEL", "NVL"},
                                               {"NCCL_NET_GDR_LEVEL", "3"},
                                               {"NCCL_PXN_DISABLE", "1"},
-                                              {"NCCL_NETDEVS_POLICY", "max:2"}});
+                                              {"NCCL_NETDEVS_POLICY", "MAX:2"}});
   CHECK_FALSE(diagnostics.has_errors());
   CHECK(options.several_nodes);
   CHECK(options.cross_nic == 1);
@@ -139,8 +165,7 @@ TEST_CASE("the planner listens to its variables") {
   CHECK(options.most_net_devices == 2);
   CHECK(options_of({{"NCCL_P2P_DISABLE", "1"}}).p2p_level == PathType::loc);
   CHECK(options_of({}).cross_nic == 2);
-  options_of({{"NCCL_NETDEVS_POLICY", "MAX:none"}});
-  CHECK(diagnostics.error_count() == 1);
+  CHECK(options_of({{"NCCL_NETDEVS_POLICY", "ALL"}}).net_devices == NetDevicesPolicy::all);
 }
 
 TEST_CASE("versions of NCCL are read as people write them") {

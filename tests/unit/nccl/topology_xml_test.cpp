@@ -1,11 +1,12 @@
 // Reading and writing NCCL's topology files.
+#include "models/nccl/topology_xml.hpp"
+
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <doctest/doctest.h>
 
-#include "models/nccl/topology_xml.hpp"
 #include "tests/unit/nccl/connect_cases.hpp"
 #include "tests/unit/nccl/planned_machine.hpp"
 
@@ -14,11 +15,12 @@ namespace shardsim::nccl {
 namespace {
 
 const std::vector<std::string> shipped = {
-    "a100_noNIC_amd",  "dgx1_v100_4x100g", "dgx_a100_8x200g",        "dgx_h100_8x400g",
-    "gb200_1host",     "gb200_2host",      "gb200_nvl72",            "hgx_a100_4x200g_intel",
-    "hgx_b200_8x400g", "hgx_h100_1x100g",  "hgx_h100_4x400g",        "hgx_h800_8x400g",
-    "p4d_like_4x100g", "ppn1_a100_200g",   "pcie_8xL40S_2x200g_amd", "ppn1_h100_400g",
-    "redstone_4xa100_4x200g"};
+    "a100_noNIC_amd",  "dgx1_v100_4x100g",      "dgx_a100_8x200g",
+    "dgx_h100_8x400g", "gb200_1host",           "gb200_2host",
+    "gb200_nvl72",     "hgx_a100_4x200g_intel", "hgx_b200_8x400g",
+    "hgx_h100_1x100g", "hgx_h100_4x400g",       "hgx_h800_8x400g",
+    "p4d_like_4x100g", "ppn1_a100_200g",        "pcie_8xL40S_2x200g_amd",
+    "ppn1_h100_400g",  "redstone_4xa100_4x200g"};
 
 /// A GPU on a CPU; `gpu` and `more` are put into the text.
 std::string one_gpu(std::string_view gpu, std::string_view more = "") {
@@ -123,12 +125,15 @@ TEST_CASE("wrong attributes are errors that name what was expected") {
   CHECK(says(errors_of(one_gpu("<gpu dev=\"0\" sm=\"90\" rank=\"-1\"/>")), "'rank'"));
   CHECK(says(errors_of(one_gpu("<gpu sm=\"90\" rank=\"0\"/>")), "<gpu> has no attribute 'dev'"));
   CHECK(says(errors_of(one_gpu("<gpu dev=\"0\" sm=\"90\" sm=\"80\" rank=\"0\"/>")), "twice"));
-  CHECK(says(errors_of(one_gpu("<gpu dev=\"0\" sm=\"99999999999999999999\" rank=\"0\"/>")), "'sm'"));
-  CHECK(says(errors_of(one_gpu(good_gpu, "<pci busid=\"0000:10:00.0\" class=\"0x030200\">"
-                                         "<gpu dev=\"1\" sm=\"90\" rank=\"1\"/></pci>")),
+  CHECK(
+      says(errors_of(one_gpu("<gpu dev=\"0\" sm=\"99999999999999999999\" rank=\"0\"/>")), "'sm'"));
+  CHECK(says(errors_of(one_gpu(good_gpu,
+                               "<pci busid=\"0000:10:00.0\" class=\"0x030200\">"
+                               "<gpu dev=\"1\" sm=\"90\" rank=\"1\"/></pci>")),
              "given twice"));
-  CHECK(says(errors_of(one_gpu(good_gpu, "<pci busid=\"0000:11:00.0\" class=\"0x030200\">"
-                                         "<gpu dev=\"1\" sm=\"90\" rank=\"0\"/></pci>")),
+  CHECK(says(errors_of(one_gpu(good_gpu,
+                               "<pci busid=\"0000:11:00.0\" class=\"0x030200\">"
+                               "<gpu dev=\"1\" sm=\"90\" rank=\"0\"/></pci>")),
              "rank 0 is given twice"));
   CHECK(says(errors_of(one_gpu("<gpu dev=\"0\" sm=\"90\" rank=\"0\"><nvlink target=\"x\" "
                                "count=\"1\" tclass=\"0x04\"/></gpu>")),

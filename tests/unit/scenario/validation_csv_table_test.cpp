@@ -1,9 +1,9 @@
-#include "models/scenario/validation/csv_table.hpp"
+#include <memory>
+#include <string>
 
 #include <doctest/doctest.h>
 
-#include <memory>
-#include <string>
+#include "models/scenario/validation/csv_table.hpp"
 
 namespace shardsim::scenario {
 namespace {

@@ -1,5 +1,4 @@
 #include "models/scenario/validation/run_mapping.hpp"
-
 #include "simcore/config/override.hpp"
 #include "validation_fixture.hpp"
 
@@ -81,7 +80,8 @@ TEST_CASE("frameworks, sharding and checkpointing become the strategy's settings
 
 TEST_CASE("element types: llm-foundry's PURE reduces in bf16, its DEFAULT in fp32") {
   using training::ElementType;
-  const Cells foundry{{"source_id", "llmfoundry-2024"}, {"framework", "FSDP1"}, {"model", "MPT-7b"}};
+  const Cells foundry{
+      {"source_id", "llmfoundry-2024"}, {"framework", "FSDP1"}, {"model", "MPT-7b"}};
   const auto reduces = [&](const char* precision) {
     return mapped(with(foundry, {{"precision", precision}})).training.reduce_dtype;
   };
@@ -110,8 +110,8 @@ TEST_CASE("what cannot be simulated says why") {
 }
 
 TEST_CASE("what the source leaves out is not guessed") {
-  for (const char* column : {"seq_len", "micro_batch", "grad_accum", "layers", "act_ckpt", "compile",
-                             "gpus", "precision"}) {
+  for (const char* column : {"seq_len", "micro_batch", "grad_accum", "layers", "act_ckpt",
+                             "compile", "gpus", "precision"}) {
     CAPTURE(column);
     CHECK(refused({{column, ""}}) == std::string("the source does not say: ") + column);
   }

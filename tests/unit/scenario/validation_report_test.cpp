@@ -1,7 +1,6 @@
 #include "models/scenario/validation/validation_report.hpp"
 
 #include <doctest/doctest.h>
-
 #include <nlohmann/json.hpp>
 
 #include "models/scenario/validation/training_validation.hpp"
@@ -64,8 +63,8 @@ TEST_CASE("one row is its own median; rows without error or not to be scored cou
 TEST_CASE("no run is dropped: each has a line for what was measured, or one that says why not") {
   const ValidationReport report = validate({
       complete_run(),
-      with(complete_run(), {{"row_id", "both"}, {"peak_memory_GiB", "20"},
-                            {"peak_memory_kind", "max_reserved"}}),
+      with(complete_run(),
+           {{"row_id", "both"}, {"peak_memory_GiB", "20"}, {"peak_memory_kind", "max_reserved"}}),
       with(complete_run(), {{"row_id", "refused"}, {"tp", "2"}}),
       with(complete_run(), {{"row_id", "nothing"}, {"step_time_s", ""}}),
       with(complete_run(), {{"row_id", "unready"}, {"sim_ready", "N"}}),

@@ -1,5 +1,4 @@
 #include "models/scenario/validation/training_table.hpp"
-
 #include "validation_fixture.hpp"
 
 namespace shardsim::scenario {
@@ -49,9 +48,8 @@ TEST_CASE("cells that are no numbers are reported where they stand") {
   }
   for (const char* wrong : {"0", "-1", "nan", "inf", "fast", "1.5 s"}) {
     CAPTURE(wrong);
-    const std::string text = refusal(csv_of({complete_run(),
-                                             with(complete_run(), {{"row_id", "run-2"},
-                                                                   {"step_time_s", wrong}})}));
+    const std::string text = refusal(csv_of(
+        {complete_run(), with(complete_run(), {{"row_id", "run-2"}, {"step_time_s", wrong}})}));
     CHECK(mentions(text, "runs.csv:3:"));
     CHECK(mentions(text, "step_time_s: expected a number above 0"));
   }

@@ -65,6 +65,12 @@ class SizedWorkload final : public Workload {
     spec.work = work;
     return spec;
   }
+  cuda::KernelSpec host_copy(simcore::Bytes bytes, std::int64_t tensors) const override {
+    return copy(CopyRole::copy_in, root_unit, bytes, tensors);
+  }
+  simcore::SimTime host_optimizer(std::int64_t, std::int64_t) const override {
+    return simcore::SimTime::microseconds(1000);
+  }
   cuda::CollectiveSpec collective(CollectiveRole, int, cuda::CollectiveSpec spec) const override {
     spec.fixed_time = collective_time;
     return spec;

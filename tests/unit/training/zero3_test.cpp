@@ -62,8 +62,7 @@ TEST_CASE("stage 3 gathers twice and reduce-scatters once, first on demand, then
   CHECK(ahead(steps[0]) == 0);
   CHECK(ahead(steps[1]) == ahead(steps[2]));
   CHECK(ahead(steps[1]) > 0);
-  // The last block of forward is still there when backward starts.
-  CHECK(bytes_of(steps[1], CollectiveKind::all_gather) == 2 * (2 * all_elements - 2 * parameter));
+  CHECK(bytes_of(steps[1], CollectiveKind::all_gather) == 2 * 2 * all_elements);
 }
 
 TEST_CASE("the next block is gathered between the wait for this one and its kernels") {
@@ -107,7 +106,8 @@ TEST_CASE("small parameters stay gathered and are gathered anew after the step")
   TrainingSpec spec = one_block_ahead();
   spec.zero.stage3_param_persistence_threshold = parameter;  // the blocks'
   const auto steps = record(spec);
-  CHECK(bytes_of(steps[2], CollectiveKind::all_gather) == 2 * (2 * 2 * parameter + 6 * parameter));
+  // The root's only once: the prefetcher has passed over its second use.
+  CHECK(bytes_of(steps[2], CollectiveKind::all_gather) == 2 * (2 * parameter + 6 * parameter));
   CHECK(steps[2].at_begin.of(MemoryKind::gathered_parameters) == 2 * 6 * parameter);
   CHECK(steps[2].collectives.back().name == "AG0");
   CHECK(steps[2].collectives.back().spec.bytes.count == 2 * 6 * parameter);
@@ -151,7 +151,40 @@ TEST_CASE("sub-groups divide the optimizer step, and its temporary") {
   CHECK(step.at_kernel.at("widen_gradient").of(MemoryKind::other) == 4 * 2 * parameter / ranks);
 }
 
-/// Model states as the optimizer step begins, in GB.
+TEST_CASE("prescribed times: a gather over several modules takes their shares") {
+  const auto times = from_yaml<ExplicitSpec>(
+      "{blocks: 4, embedding_forward: 2 us, block_forward: 5 us, head_forward: 2 us, "
+      "head_backward: 4 us, block_backward: 10 us, embedding_backward: 4 us, "
+      "embedding_parameters: 4, block_parameters: 10, head_parameters: 4, "
+      "all_gather_root: 8 us, all_gather_block: 10 us, reduce_scatter_root: 8 us, "
+      "reduce_scatter_block: 10 us}");
+  TrainingSpec spec;
+  spec.strategy = Strategy::zero3;
+  CHECK(missing_times(times, spec, {2, 2, 1}).empty());
+  CHECK(missing_sizes(times, spec).empty());
+  CHECK(missing_sizes({}, spec).size() == 3);
+  spec.zero.reduce_bucket_size = 20;
+  spec.zero.stage3_prefetch_bucket_size = 25;
+  spec.zero.stage3_max_reuse_distance = 0;
+  spec.zero.stage3_param_persistence_threshold = 0;
+  ExplicitWorkload workload(times, {}, true);
+  const auto step = run_alone(record_program(spec, workload, {2, 2, 1}, 1, 3))[2];
+  const auto time = [&step](std::string_view name, int occurrence = 0) {
+    const RunOperation& operation = step.operation(name, occurrence);
+    return operation.end_us - operation.start_us;
+  };
+  // AG{E}, pAG{L0,L1,L2}, pAG{L3,H,E}, AG{H}; then RS{H,L3}, {L2,L1}, {L0,E}.
+  CHECK(step.count("AG") == 2);
+  CHECK(step.count("pAG") == 2);
+  CHECK(time("AGR") == 4);
+  CHECK(time("pAG0") == 30);
+  CHECK(time("pAG3") == 18);
+  CHECK(time("RSbucket0") == 14);
+  CHECK(time("RSbucket1") == 20);
+  CHECK(step.operation("F0").start_us >= step.operation("pAG0").end_us);
+}
+
+/// Parameters, gradients and optimizer state in GB as `kernel` is issued.
 double states(Strategy strategy, const char* kernel) {
   // 7.5e9 parameters, up to a part in 10^8, in 32 blocks.
   constexpr std::int64_t rows = 7'324'224;
@@ -159,20 +192,21 @@ double states(Strategy strategy, const char* kernel) {
                          strategy == Strategy::ddp ? gpu::DataType::fp32 : gpu::DataType::bf16);
   TrainingSpec spec;
   spec.strategy = strategy;
+  spec.optimizer_implementation = OptimizerImplementation::fused;
   constexpr std::int64_t world = 64;
   const GroupSizes groups = strategy == Strategy::ddp ? GroupSizes{world, 1, world}
                                                       : GroupSizes{world, world, 1};
-  const auto step = inspect(record_program(spec, workload, groups, 1, 2))[1];
-  const HeldMemory held = step.at_kernel.at(kernel);
-  std::int64_t bytes = held.of(MemoryKind::parameters) + held.of(MemoryKind::optimizer);
-  bytes += strategy == Strategy::zero1 ? step.peak_of(MemoryKind::gradients)
-                                       : held.of(MemoryKind::gradients);
+  const HeldMemory held =
+      inspect(record_program(spec, workload, groups, 1, 2))[1].at_kernel.at(kernel);
+  const std::int64_t bytes = held.of(MemoryKind::parameters) + held.of(MemoryKind::gradients) +
+                             held.of(MemoryKind::optimizer);
   return static_cast<double>(bytes) / 1e9;
 }
 
 TEST_CASE("the published table: 7.5 billion parameters on 64 GPUs") {
   CHECK(states(Strategy::ddp, "OPT") == doctest::Approx(120).epsilon(1e-5));
-  CHECK(states(Strategy::zero1, "widen_gradient") == doctest::Approx(31.40625).epsilon(1e-5));
+  // Stage 1 as it begins to reduce, when every gradient is there.
+  CHECK(states(Strategy::zero1, "divide0") == doctest::Approx(31.40625).epsilon(1e-5));
   CHECK(states(Strategy::zero2, "widen_gradient") == doctest::Approx(16.640625).epsilon(1e-5));
   CHECK(states(Strategy::zero3, "widen_gradient") == doctest::Approx(1.875).epsilon(1e-5));
 }

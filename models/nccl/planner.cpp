@@ -1,0 +1,260 @@
+#include "models/nccl/planner.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "models/nccl/machine_from_topology.hpp"
+#include "models/nccl/planning_options.hpp"
+
+namespace shardsim::nccl {
+
+namespace {
+
+/// First GPU generation whose NVLink switches reduce and multicast.
+constexpr int first_multicast_capability = 90;
+/// Beyond this NCCL could not be asked either: the largest NVLink domain.
+constexpr int most_gpus_of_node = 576;
+
+CpuArchitecture architecture_of(const Machine& machine) {
+  const std::string& text = machine.cpus.front().architecture;
+  if (text == "arm64") return CpuArchitecture::arm;
+  return text == "ppc64" ? CpuArchitecture::power : CpuArchitecture::x86;
+}
+
+CpuVendor vendor_of(const Machine& machine) {
+  const std::string& text = machine.cpus.front().vendor;
+  const bool mixed = std::ranges::any_of(
+      machine.cpus, [&text](const CpuEntry& cpu) { return cpu.vendor != text; });
+  if (mixed) return CpuVendor::mixed;
+  if (text == "AuthenticAMD") return CpuVendor::amd;
+  return text == "GenuineIntel" ? CpuVendor::intel : CpuVendor::other;
+}
+
+CommunicatorFacts facts_of(const Machine& machine, const System& system,
+                           const CommunicatorShape& shape, NcclVersion version) {
+  CommunicatorFacts facts;
+  facts.version = version;
+  facts.nodes = shape.nodes;
+  facts.ranks = shape.ranks();
+  facts.least_local_ranks = facts.most_local_ranks = shape.ranks_per_node();
+  facts.least_compute_capability = system.least_compute_capability();
+  facts.most_compute_capability = facts.least_compute_capability;
+  for (const SystemGpu& gpu : system.gpus) {
+    facts.most_compute_capability = std::max(facts.most_compute_capability, gpu.compute_capability);
+  }
+  facts.cpu_architecture = architecture_of(machine);
+  facts.cpu_vendor = vendor_of(machine);
+  facts.nvswitch = system.nvswitch.has_value();
+  facts.multicast =
+      facts.nvswitch && facts.least_compute_capability >= first_multicast_capability;
+  facts.domain_spans_hosts = shape.gpus_of_host.size() > 1;
+  for (const SystemNet& net : system.nets) {
+    const auto rate = static_cast<double>(net.gbytes_per_second);
+    const double least = facts.least_nic_bandwidth_gbps;
+    facts.least_nic_bandwidth_gbps = least > 0 ? std::min(least, rate) : rate;
+  }
+  return facts;
+}
+
+/// Takes the GPUs that do not take part out of a host's tree.
+void keep_gpus(std::vector<PciEntry>& devices, const std::vector<int>& kept) {
+  std::erase_if(devices, [&kept](const PciEntry& one) {
+    return one.gpu && std::ranges::find(kept, one.gpu->device) == kept.end();
+  });
+  for (PciEntry& one : devices) keep_gpus(one.children, kept);
+}
+
+void number_ranks(std::vector<PciEntry>& devices, const std::vector<int>& kept, int first) {
+  for (PciEntry& one : devices) {
+    if (one.gpu) {
+      const auto place = std::ranges::find(kept, one.gpu->device) - kept.begin();
+      one.gpu->rank = first + static_cast<int>(place);
+      std::erase_if(one.gpu->nvlinks, [](const NvlinkEntry& link) { return link.count == 0; });
+    }
+    number_ranks(one.children, kept, first);
+  }
+}
+
+void collect_gpu_buses(const std::vector<PciEntry>& devices, std::vector<std::string>& buses) {
+  for (const PciEntry& one : devices) {
+    if (one.gpu) buses.push_back(one.bus_id);
+    collect_gpu_buses(one.children, buses);
+  }
+}
+
+void drop_links_to_absent(std::vector<PciEntry>& devices, const std::vector<std::string>& present) {
+  for (PciEntry& one : devices) {
+    if (one.gpu) {
+      std::erase_if(one.gpu->nvlinks, [&present](const NvlinkEntry& link) {
+        return link.kind == NvlinkTarget::gpu &&
+               std::ranges::find(present, link.target) == present.end();
+      });
+    }
+    drop_links_to_absent(one.children, present);
+  }
+}
+
+/// Several CPUs may belong to one host.
+Machine restricted(Machine machine, const CommunicatorShape& shape) {
+  int first = 0;
+  for (std::size_t host = 0; host < shape.gpus_of_host.size(); ++host) {
+    const std::vector<int>& kept = shape.gpus_of_host[host];
+    std::vector<std::string> present;
+    for (CpuEntry& cpu : machine.cpus) {
+      if (cpu.host != host) continue;
+      keep_gpus(cpu.devices, kept);
+      number_ranks(cpu.devices, kept, first);
+      collect_gpu_buses(cpu.devices, present);
+    }
+    for (CpuEntry& cpu : machine.cpus) {
+      if (cpu.host == host) drop_links_to_absent(cpu.devices, present);
+    }
+    first += static_cast<int>(kept.size());
+  }
+  return machine;
+}
+
+/// Host numbers in the order of the description, as a topology file may name hosts as it likes.
+Machine with_hosts_counted(Machine machine) {
+  std::vector<std::uint64_t> hosts;
+  for (CpuEntry& cpu : machine.cpus) {
+    auto known = std::ranges::find(hosts, cpu.host);
+    if (known == hosts.end()) known = hosts.insert(hosts.end(), cpu.host);
+    cpu.host = static_cast<std::uint64_t>(known - hosts.begin());
+  }
+  return machine;
+}
+
+std::unique_ptr<PlannedCommunicator> make_plan(const Machine& machine,
+                                               const CommunicatorShape& shape,
+                                               const NcclSetup& setup) {
+  auto made = std::make_unique<PlannedCommunicator>();
+  made->shape = shape;
+  made->system = std::make_unique<System>(build_system(machine, setup.version));
+  made->land = std::make_unique<Landscape>(
+      survey(*made->system, planning_options(setup.environment, shape.nodes > 1)));
+  TuningInputs inputs;
+  inputs.communicator = facts_of(machine, *made->system, shape, setup.version);
+  GraphWishes wishes;
+  wishes.collnet = setup.environment.collnet_enable.value_or(0) != 0;
+  wishes.nvls =
+      inputs.communicator.multicast && setup.environment.nvls_enable.value_or(2) != 0;
+  made->graphs = search_graphs(*made->land, wishes);
+  inputs.ring = summary_of(made->graphs.ring);
+  inputs.tree = summary_of(made->graphs.tree);
+  inputs.nvls = summary_of(made->graphs.nvls);
+  if (made->graphs.collnet_chain) inputs.collnet_chain = summary_of(*made->graphs.collnet_chain);
+  if (made->graphs.collnet_direct) inputs.collnet_direct = summary_of(*made->graphs.collnet_direct);
+  made->selector = std::make_unique<Selector>(inputs, setup.environment);
+  return made;
+}
+
+}  // namespace
+
+std::optional<NcclSetup> read_setup(const std::string& version,
+                                    const simcore::SourceLocation& version_where,
+                                    const std::map<std::string, std::string>& variables,
+                                    const simcore::SourceLocation& variables_where,
+                                    simcore::Diagnostics& diagnostics) {
+  const auto parsed = parse_nccl_version(version);
+  constexpr NcclVersion oldest{18, 0};
+  if (!parsed) {
+    diagnostics.error(version_where, fmt::format("expected a version of NCCL such as 2.27.7, not {}",
+                                                 simcore::quote(version)));
+    return std::nullopt;
+  }
+  NcclSetup setup;
+  setup.version = *parsed;
+  if (setup.version < oldest) {
+    diagnostics.warning(version_where,
+                        fmt::format("NCCL {} is taken as 2.18, the oldest whose decisions are known",
+                                    version));
+    setup.version = oldest;
+  }
+  setup.environment =
+      read_environment(variables, setup.version, variables_where, diagnostics);
+  return diagnostics.has_errors() ? std::nullopt : std::optional(std::move(setup));
+}
+
+int CommunicatorShape::ranks_per_node() const {
+  std::size_t count = 0;
+  for (const std::vector<int>& host : gpus_of_host) count += host.size();
+  return static_cast<int>(count);
+}
+
+std::optional<CommunicatorShape> shape_of(const network::Graph& graph,
+                                          std::span<const Domain> domains) {
+  CommunicatorShape shape;
+  shape.nodes = static_cast<int>(domains.size());
+  for (std::size_t d = 0; d < domains.size(); ++d) {
+    std::vector<std::vector<int>> hosts;
+    int host = -1;
+    for (const int rank : domains[d].ranks) {
+      if (graph.node_of(rank) != host) hosts.emplace_back();
+      host = graph.node_of(rank);
+      hosts.back().push_back(graph.local_index(rank));
+    }
+    if (d == 0) {
+      shape.gpus_of_host = std::move(hosts);
+    } else if (hosts.size() != shape.gpus_of_host.size() ||
+               domains[d].ranks.size() != domains[0].ranks.size()) {
+      return std::nullopt;
+    }
+  }
+  return shape;
+}
+
+std::optional<CommunicatorShape> shape_of_cluster(const network::TopologySpec& spec,
+                                                  std::int64_t nodes, std::int64_t gpus) {
+  const std::int64_t domain = spec.node.nvlink ? spec.node.nvlink->nodes_per_domain : 1;
+  const std::int64_t hosts = std::max<std::int64_t>(std::min(domain, nodes), 1);
+  if (nodes % hosts != 0) return std::nullopt;
+  std::vector<int> local;
+  for (std::int64_t gpu = 0; gpu < gpus; ++gpu) local.push_back(static_cast<int>(gpu));
+  CommunicatorShape shape;
+  shape.nodes = static_cast<int>(nodes / hosts);
+  shape.gpus_of_host.assign(static_cast<std::size_t>(hosts), local);
+  return shape;
+}
+
+Planner::Planner(const network::TopologySpec& spec, int compute_capability, const NcclSetup& setup)
+    : spec_(&spec), compute_capability_(compute_capability), setup_(&setup) {}
+
+Planner::Planner(Machine machine, const NcclSetup& setup)
+    : given_(with_hosts_counted(std::move(machine))), setup_(&setup) {}
+
+Machine Planner::machine_of(const CommunicatorShape& shape) const {
+  if (given_) return restricted(*given_, shape);
+  MachineChoice choice;
+  choice.nodes = static_cast<std::int64_t>(shape.gpus_of_host.size());
+  choice.compute_capability = compute_capability_;
+  // A plugin that tells its own latency is aws-ofi-nccl, which offers the NICs beside one GPU as one
+  // device.
+  const auto& nics = spec_->node.nics;
+  if (nics && nics->plugin_latency > simcore::SimTime{}) {
+    choice.nics_per_device = std::max<std::int64_t>(nics->count / spec_->node.gpus, 1);
+  }
+  return restricted(machine_from_topology(*spec_, choice), shape);
+}
+
+std::expected<const PlannedCommunicator*, std::string> Planner::plan(
+    const CommunicatorShape& shape) const {
+  if (const auto found = known_.find(shape); found != known_.end()) return found->second.get();
+  if (shape.ranks_per_node() > most_gpus_of_node) {
+    return std::unexpected(fmt::format("a node of {} GPUs is more than NCCL's planner takes",
+                                       shape.ranks_per_node()));
+  }
+  const Machine machine = machine_of(shape);
+  if (machine.cpus.empty() || static_cast<int>(gpus_of(machine).size()) != shape.ranks_per_node()) {
+    return std::unexpected("the machine's description lacks GPUs of the communicator");
+  }
+  auto made = make_plan(machine, shape, *setup_);
+  if (shape.ranks() > 1 && made->graphs.ring.channels.empty()) {
+    return std::unexpected("NCCL's search finds no ring on this machine");
+  }
+  return known_.emplace(shape, std::move(made)).first->second.get();
+}
+
+}  // namespace shardsim::nccl

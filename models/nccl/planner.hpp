@@ -1,0 +1,91 @@
+// What NCCL plans for the communicators of a cluster: the machine as it sees it, the graphs that it
+// searches on it, and from these its choices.
+//
+// Models: one search for each shape of communicator (which GPUs of a node, how many nodes), kept for
+// the next of that shape. A node is a host, or the hosts of one NVLink domain. Assumes that all
+// nodes of a communicator are alike. Leaves out communicators that NCCL splits from another.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/nccl/choice.hpp"
+#include "models/nccl/environment.hpp"
+#include "models/nccl/graph_search.hpp"
+#include "models/nccl/machine.hpp"
+#include "models/nccl/nccl_version.hpp"
+#include "models/nccl/node_layout.hpp"
+#include "models/network/topology_spec.hpp"
+#include "simcore/diagnostics.hpp"
+
+namespace shardsim::nccl {
+
+/// NCCL as it is installed and set up.
+struct NcclSetup {
+  NcclVersion version;
+  Environment environment;
+};
+
+/// `version` as in "2.27.7"; `variables` as in the shell. Problems are reported at their places.
+std::optional<NcclSetup> read_setup(const std::string& version,
+                                    const simcore::SourceLocation& version_where,
+                                    const std::map<std::string, std::string>& variables,
+                                    const simcore::SourceLocation& variables_where,
+                                    simcore::Diagnostics& diagnostics);
+
+/// Which GPUs take part; all that the plan of a communicator depends on.
+struct CommunicatorShape {
+  int nodes = 1;                               ///< hosts, or NVLink domains
+  std::vector<std::vector<int>> gpus_of_host;  ///< of one node: numbers on each of its hosts
+  auto operator<=>(const CommunicatorShape&) const = default;
+
+  int ranks_per_node() const;
+  int ranks() const { return nodes * ranks_per_node(); }
+};
+
+/// Nothing if the nodes differ in number of hosts or of GPUs. GPUs are those of the first node.
+std::optional<CommunicatorShape> shape_of(const network::Graph& graph,
+                                          std::span<const Domain> domains);
+
+/// `nodes` hosts with the first `gpus` of each; hosts of one NVLink domain are one node.
+std::optional<CommunicatorShape> shape_of_cluster(const network::TopologySpec& spec,
+                                                  std::int64_t nodes, std::int64_t gpus);
+
+struct PlannedCommunicator {
+  CommunicatorShape shape;
+  std::unique_ptr<System> system;
+  std::unique_ptr<Landscape> land;
+  NodeGraphs graphs;
+  std::unique_ptr<Selector> selector;
+};
+
+class Planner {
+ public:
+  /// `compute_capability` of the GPUs, times ten. Both references must outlive the planner.
+  Planner(const network::TopologySpec& spec, int compute_capability, const NcclSetup& setup);
+  /// The same for a machine that is given as NCCL describes it.
+  Planner(Machine machine, const NcclSetup& setup);
+
+  /// The plan for a shape; the reference stays valid as long as the planner. The error says what
+  /// about the machine has no place in NCCL's view.
+  std::expected<const PlannedCommunicator*, std::string> plan(const CommunicatorShape& shape) const;
+
+  const NcclSetup& setup() const { return *setup_; }
+
+ private:
+  Machine machine_of(const CommunicatorShape& shape) const;
+
+  const network::TopologySpec* spec_ = nullptr;
+  std::optional<Machine> given_;
+  int compute_capability_ = 0;
+  const NcclSetup* setup_;
+  mutable std::map<CommunicatorShape, std::unique_ptr<PlannedCommunicator>> known_;
+};
+
+}  // namespace shardsim::nccl
