@@ -14,6 +14,7 @@ int run_application(int argc, const char* const* argv) {
   CLI::App app{"What will this sharded training step do on that GPU cluster?", "shardsim"};
   app.set_version_flag("--version", SHARDSIM_VERSION);
   app.require_subcommand(1);
+  app.footer("A first one: shardsim run scenarios/fsdp2-llama-2-7b-4xdgx-h100.yaml");
   std::function<int()> action;
   add_run_command(app, action);
   add_schema_command(app, action);

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -105,6 +106,7 @@ class RunCommand {
 
   int run() {
     const auto begun = Clock::now();
+    if (!outputs_differ()) return exit_bad_input;
     if (!arguments_.fidelity.empty()) {
       arguments_.overrides.push_back("fidelity=" + arguments_.fidelity);
     }
@@ -113,6 +115,11 @@ class RunCommand {
     if (!arguments_.trace.empty()) {
       ranks = parse_ranks(arguments_.trace_ranks, experiment_->graph.gpu_count());
       if (!ranks) return exit_bad_input;
+      if (ranks->size() > 1 && arguments_.trace == "-") {
+        std::cerr << "shardsim run: standard output takes the trace of one rank: "
+                     "expected a file for several --trace-ranks\n";
+        return exit_bad_input;
+      }
     }
     scenario::Simulation simulation(*experiment_);
     {
@@ -133,6 +140,24 @@ class RunCommand {
   }
 
  private:
+  /// Two documents in one file, or on standard output, would make neither readable.
+  bool outputs_differ() const {
+    std::map<std::string, const char*> taken;
+    const std::pair<const char*, const std::string&> outputs[] = {
+        {"--json", arguments_.json},
+        {"--timeline", arguments_.timeline},
+        {"--trace", arguments_.trace}};
+    for (const auto& [option, target] : outputs) {
+      if (target.empty()) continue;
+      const auto [first, fresh] = taken.emplace(target, option);
+      if (fresh) continue;
+      std::cerr << fmt::format("shardsim run: {} and {} both go to '{}': expected different files\n",
+                               first->second, option, target);
+      return false;
+    }
+    return true;
+  }
+
   bool load() {
     std::optional<std::filesystem::path> data;
     if (!arguments_.data.empty()) data = arguments_.data;
@@ -206,13 +231,14 @@ void add_run_command(CLI::App& app, std::function<int()>& action) {
   run->add_option("--set", arguments->overrides, "Set a key of the scenario: KEY=VALUE")
       ->take_all()
       ->allow_extra_args(false);
-  run->add_option("--json", arguments->json, "Write the result as JSON; '-': standard output");
+  run->add_option("--json", arguments->json, "Write the result as JSON; here as elsewhere '-' is standard output");
   run->add_option("--timeline", arguments->timeline,
                   "Write every operation of the measured step as JSON");
-  run->add_option("--trace", arguments->trace,
-                  "Write a trace that Perfetto and Holistic Trace Analysis read");
+  CLI::Option* trace = run->add_option(
+      "--trace", arguments->trace, "Write a trace that Perfetto and Holistic Trace Analysis read");
   run->add_option("--trace-ranks", arguments->trace_ranks,
-                  "Ranks to trace, e.g. 0,8 or all; several ranks give one file each");
+                  "Ranks to trace, e.g. 0,8 or all; several ranks give one file each")
+      ->needs(trace);
   run->add_option("--fidelity", arguments->fidelity, "How collectives are simulated: flow");
   run->add_flag("--exact-ranks", arguments->exact_ranks,
                 "Simulate every rank instead of one of each kind");

@@ -25,6 +25,7 @@ struct ValidateArguments {
   std::string training;
   std::string rules;
   std::string json;
+  std::string residuals;
   std::string data;
 };
 
@@ -82,6 +83,7 @@ class ValidateCommand {
     }
     options_.data.topologies = folders->topologies;
     options_.data.scenarios = folders->scenarios;
+    options_.with_residuals = !arguments_.residuals.empty();
     options_.rules_file = arguments_.rules;
     if (!arguments_.rules.empty()) return true;
     const auto folder = find_data_folder(search, "validation");
@@ -96,15 +98,25 @@ class ValidateCommand {
   int write(const scenario::ValidationReport& report) const {
     bool written = true;
     if (!arguments_.json.empty()) {
-      const auto done = write_document(
-          arguments_.json, [&](std::ostream& out) { out << scenario::to_json(report); });
-      if (!done) std::cerr << "shardsim validate: " << done.error() << '\n';
-      written = done.has_value();
+      written &= document(arguments_.json, scenario::to_json(report));
     }
-    std::ostream& people = arguments_.json == "-" ? std::cerr : std::cout;
+    if (!arguments_.residuals.empty()) {
+      written &= document(arguments_.residuals, scenario::to_csv(scenario::residuals(report)));
+    }
+    std::ostream& people = standard_output_taken() ? std::cerr : std::cout;
     people << scenario::to_text(report);
     people.flush();
     return written ? exit_success : exit_bad_input;
+  }
+
+  static bool document(const std::string& target, const std::string& text) {
+    const auto done = write_document(target, [&](std::ostream& out) { out << text; });
+    if (!done) std::cerr << "shardsim validate: " << done.error() << '\n';
+    return done.has_value();
+  }
+
+  bool standard_output_taken() const {
+    return arguments_.json == "-" || arguments_.residuals == "-";
   }
 
   ValidateArguments arguments_;
@@ -122,6 +134,9 @@ void add_validate_command(CLI::App& app, std::function<int()>& action) {
       ->required();
   validate->add_option("--json", arguments->json,
                        "Write every row and the errors by group as JSON; '-': standard output");
+  validate->add_option("--residuals", arguments->residuals,
+                       "Write measured over predicted of every scored run as CSV: what the "
+                       "intervals of `run` are drawn from");
   validate->add_option("--rules", arguments->rules,
                        "Rules that map runs to scenarios; by default the shipped ones");
   validate->add_option("--data", arguments->data,

@@ -21,7 +21,10 @@ bool has_heads(ChannelPattern pattern) {
 }  // namespace
 
 ChannelSearch::ChannelSearch(const Landscape& land) : land_(land), version_(land.system->version) {
-  for (const SystemLink& link : land.system->links) link_left_.push_back(link.gbytes_per_second);
+  for (const SystemLink& link : land.system->links) {
+    facts_.push_back(facts_of(link));
+    link_left_.push_back(link.gbytes_per_second);
+  }
   for (const SystemNet& net : land.system->nets) net_left_.push_back(net.gbytes_per_second);
   nets_cache_.resize(static_cast<std::size_t>(PathType::dis) + 1);
   for (auto& row : nets_cache_) row.resize(land.system->gpus.size() + 1);

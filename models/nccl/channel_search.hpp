@@ -52,6 +52,14 @@ class ChannelSearch {
     int index = 0;
   };
 
+  /// What charging a link has to know.
+  struct LinkFacts {
+    bool is_pcie = false;
+    bool acknowledges = false;  ///< into a GPU that sends an eighth back
+    bool one_direction_at_a_time = false;
+    int reverse = -1;
+  };
+
   void next_channel();
   void within_node(Return back);
   void from_nets(Return back);
@@ -87,6 +95,7 @@ class ChannelSearch {
   bool reserve(End from, End to) { return claim(from, to, 1); }
   void release(End from, End to) { claim(from, to, -1); }
   int charge(const Path& path, NodeKind start, int links, float rate);
+  LinkFacts facts_of(const SystemLink& link) const;
   bool crosses_intel(const Path& path) const;
   int node_of(End end) const;
   const std::vector<int>& nets_for(int gpu);
@@ -94,6 +103,7 @@ class ChannelSearch {
 
   const Landscape& land_;
   NcclVersion version_;
+  std::vector<LinkFacts> facts_;                           ///< per link
   std::vector<float> link_left_;                           ///< GB/s left per link
   std::vector<float> net_left_;                            ///< GB/s left per network device
   std::vector<char> used_;                                 ///< [channel * GPUs + gpu]

@@ -91,6 +91,19 @@ bool ChannelSearch::crosses_intel(const Path& path) const {
   });
 }
 
+ChannelSearch::LinkFacts ChannelSearch::facts_of(const SystemLink& link) const {
+  const SystemNode& to = land_.system->nodes[at(link.to)];
+  LinkFacts facts;
+  facts.is_pcie = link.type == PathType::pix;
+  facts.reverse = land_.system->find_link(link.to, link.from, link.type);
+  facts.acknowledges =
+      to.kind == NodeKind::gpu && land_.system->gpus[at(to.index)].compute_capability < 80;
+  facts.one_direction_at_a_time =
+      to.kind == NodeKind::cpu && link.type == PathType::nvl &&
+      (version_ < NcclVersion{19, 0} || land_.system->cpus[at(to.index)].maker == CpuMaker::power);
+  return facts;
+}
+
 /// Charges the first `links` links of the path; the number of links that could carry it.
 int ChannelSearch::charge(const Path& path, NodeKind start, int links, float rate) {
   // Intel's CPUs break GPU traffic into small packets, which costs PCIe bandwidth.
@@ -100,26 +113,17 @@ int ChannelSearch::charge(const Path& path, NodeKind start, int links, float rat
   }
   for (int i = 0; i < links; ++i) {
     const int index = path.links[at(i)];
-    const SystemLink& link = land_.system->links[at(index)];
-    const SystemNode& to = land_.system->nodes[at(link.to)];
-    const float forward = link.type == PathType::pix ? pcie_rate : rate;
+    const LinkFacts& facts = facts_[at(index)];
+    const float forward = facts.is_pcie ? pcie_rate : rate;
     float backward = 0;
-    if (to.kind == NodeKind::gpu && start != NodeKind::gpu &&
-        land_.system->gpus[at(to.index)].compute_capability < 80) {
-      backward += forward / 8;  // acknowledgements
-    }
-    if (to.kind == NodeKind::cpu && link.type == PathType::nvl &&
-        (version_ < NcclVersion{19, 0} ||
-         land_.system->cpus[at(to.index)].maker == CpuMaker::power)) {
-      backward += forward;  // its NVLink carries one direction at a time
-    }
-    const int reverse = backward != 0 ? land_.system->find_link(link.to, link.from, link.type) : -1;
+    if (facts.acknowledges && start != NodeKind::gpu) backward += forward / 8;
+    if (facts.one_direction_at_a_time) backward += forward;
+    float* const reverse =
+        backward != 0 && facts.reverse >= 0 ? &link_left_[at(facts.reverse)] : nullptr;
     if (link_left_[at(index)] < forward) return i;
-    if (reverse >= 0 && link_left_[at(reverse)] < backward) return i;
+    if (reverse != nullptr && *reverse < backward) return i;
     link_left_[at(index)] = rounded_difference(link_left_[at(index)], forward);
-    if (reverse >= 0) {
-      link_left_[at(reverse)] = rounded_difference(link_left_[at(reverse)], backward);
-    }
+    if (reverse != nullptr) *reverse = rounded_difference(*reverse, backward);
   }
   return links;
 }

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include "models/network/topology_builder.hpp"
@@ -10,6 +12,7 @@
 #include "models/training/explicit_workload.hpp"
 #include "models/training/model_spec.hpp"
 #include "models/training/strategy.hpp"
+#include "models/training/transformer_parameters.hpp"
 #include "models/training/transformer_workload.hpp"
 
 namespace shardsim::scenario {
@@ -27,10 +30,11 @@ class Builder {
   Builder(LoadedScenario scenario, const ExperimentOptions& options, Diagnostics& diagnostics)
       : options_(options), diagnostics_(diagnostics) {
     made_.scenario = std::move(scenario);
+    apply(options.changes, made_.scenario.spec.cpu);
   }
 
   std::optional<Experiment> build() {
-    if (!load_cluster() || !size_groups() || !record() || !perturb()) return std::nullopt;
+    if (!load_cluster() || !set_up_nccl() || !size_groups() || !record() || !perturb()) return std::nullopt;
     lay_out();
     set_up_runtime();
     note_limits();
@@ -45,12 +49,20 @@ class Builder {
     return made_.graph.gpu_count() / std::max(1, made_.graph.node_count());
   }
 
+  /// A relative path counts from the scenario's folder if the file is there.
+  std::string topology_name() const {
+    const std::string& name = spec().cluster.topology;
+    const std::filesystem::path beside = made_.scenario.file.parent_path() / name;
+    const bool is_path = name.find('/') != std::string::npos || name.ends_with(".yaml");
+    std::error_code ignored;
+    return is_path && std::filesystem::exists(beside, ignored) ? beside.string() : name;
+  }
+
   bool load_cluster() {
-    const std::filesystem::path beside = made_.scenario.file.parent_path();
-    auto topology = network::load_topology(spec().cluster.topology,
-                                           {beside, options_.data.topologies}, diagnostics_,
-                                           where("cluster.topology"));
+    auto topology = network::load_topology(topology_name(), {options_.data.topologies},
+                                           diagnostics_, where("cluster.topology"));
     if (!topology) return false;
+    apply(options_.changes, topology->spec);
     const network::ClusterSize size{spec().cluster.nodes, spec().cluster.gpus_per_node,
                                     where("cluster.nodes"), where("cluster.gpus_per_node")};
     auto graph = network::build_graph(topology->spec, size, diagnostics_);
@@ -58,9 +70,18 @@ class Builder {
                              {topology->file.parent_path() / "gpus", options_.data.gpus()},
                              diagnostics_, where("cluster.topology"));
     if (!graph || !gpu) return false;
+    apply(options_.changes, *gpu);
     made_.topology = std::move(*topology);
     made_.graph = std::move(*graph);
     made_.gpu = std::move(*gpu);
+    return true;
+  }
+
+  bool set_up_nccl() {
+    auto setup = nccl::read_setup(spec().nccl.version, where("nccl.version"), spec().nccl.env,
+                                  where("nccl.env"), diagnostics_);
+    if (!setup) return false;
+    made_.nccl = std::move(*setup);
     return true;
   }
 
@@ -118,7 +139,8 @@ class Builder {
                                diagnostics_);
     if (!gpu_supports(wanted.precision)) {
       diagnostics_.error(where("workload.precision"),
-                         fmt::format("{} has no units for this type", made_.gpu.name));
+                         fmt::format("{} has no units for precision {}", made_.gpu.name,
+                                     simcore::print_value(wanted.precision)));
     }
     if (diagnostics_.has_errors()) return false;
     const training::TransformerShape shape =
@@ -136,6 +158,7 @@ class Builder {
     training::TransformerWorkload workload(shape, wanted, setting);
     record_program(workload);
     count_figures(shape);
+    made_.parameters = training::parameter_count(shape);
     return true;
   }
 
@@ -223,10 +246,6 @@ class Builder {
 
   void note_limits() {
     const ScenarioSpec& given = spec();
-    if (!given.nccl.env.empty()) {
-      made_.warnings.push_back(
-          "nccl.env is read but has no effect yet: collectives run as rings");
-    }
     if (!given.workload.model) return;
     const gpu::GemmConstants& constants =
         made_.gpu.gemm_constants(training::compute_type(given.workload.precision));

@@ -13,8 +13,10 @@
 #include "models/cuda/program.hpp"
 #include "models/cuda/runtime.hpp"
 #include "models/gpu/gpu_spec.hpp"
+#include "models/nccl/planner.hpp"
 #include "models/network/graph.hpp"
 #include "models/network/topology_library.hpp"
+#include "models/scenario/hardware_changes.hpp"
 #include "models/scenario/rank_layout.hpp"
 #include "models/scenario/scenario_spec.hpp"
 #include "models/training/transformer_flops.hpp"
@@ -32,6 +34,7 @@ struct DataFolders {
 struct ExperimentOptions {
   DataFolders data;
   bool exact_ranks = false;
+  HardwareChanges changes{};
 };
 
 /// Figures of the model for throughput and utilisation; none for prescribed workloads.
@@ -47,9 +50,11 @@ struct Experiment {
   network::Topology topology;
   network::Graph graph;
   gpu::GpuSpec gpu;
+  nccl::NcclSetup nccl;
   training::GroupSizes groups;
   std::unique_ptr<cuda::Program> program;
   std::optional<ModelFigures> figures;
+  std::int64_t parameters = 0;  ///< of the model; 0 for prescribed workloads
   RankLayout layout;
   cuda::RuntimeSpec runtime;
   simcore::Bytes outside_allocator;  ///< CUDA context and NCCL's buffers

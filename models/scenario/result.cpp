@@ -34,7 +34,8 @@ Json step_json(const StepResult& step) {
           {"communication_s", step.communication.seconds()},
           {"exposed_communication_s", step.exposed_communication.seconds()},
           {"overlap_fraction", step.overlap_fraction},
-          {"cpu_bound_s", step.cpu_bound.seconds()}};
+          {"cpu_bound_s", step.cpu_bound.seconds()},
+          {"interference_s", step.interference.seconds()}};
 }
 
 template <class BytesByKind>
@@ -75,6 +76,18 @@ Json timeline_json(const std::vector<MemoryPoint>& points) {
   return timeline;
 }
 
+/// Null where there is no model whose tokens and FLOPs could be counted.
+Json throughput_json(const Throughput& throughput) {
+  const auto number = [&](double value) {
+    return throughput.tokens_per_s > 0 ? Json(value) : Json(nullptr);
+  };
+  return {{"tokens_per_s", number(throughput.tokens_per_s)},
+          {"tokens_per_s_per_gpu", number(throughput.tokens_per_s_per_gpu)},
+          {"model_tflops_per_gpu", number(throughput.model_tflops_per_gpu)},
+          {"mfu", number(throughput.mfu)},
+          {"hfu", number(throughput.hfu)}};
+}
+
 Json memory_json(const MemoryResult& memory) {
   return {{"persistent_bytes", memory.persistent.count},
           {"peak_allocated_bytes", memory.peak_allocated.count},
@@ -112,11 +125,7 @@ std::string to_json(const Result& result) {
                       {"overrides", result.overrides}};
   json["cluster"] = {{"gpus", result.gpus}, {"nodes", result.nodes}, {"gpu", result.gpu}};
   json["step"] = step_json(result.step);
-  json["throughput"] = {{"tokens_per_s", result.throughput.tokens_per_s},
-                        {"tokens_per_s_per_gpu", result.throughput.tokens_per_s_per_gpu},
-                        {"model_tflops_per_gpu", result.throughput.model_tflops_per_gpu},
-                        {"mfu", result.throughput.mfu},
-                        {"hfu", result.throughput.hfu}};
+  json["throughput"] = throughput_json(result.throughput);
   json["memory"] = memory_json(result.memory);
   json["collectives"] = Json::array();
   for (const CollectiveResult& one : result.collectives) {

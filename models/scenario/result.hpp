@@ -19,6 +19,7 @@ struct StepResult {
   simcore::SimTime communication;         ///< at least one collective moves data
   simcore::SimTime exposed_communication; ///< the compute stream waits for communication
   simcore::SimTime cpu_bound;             ///< the compute stream waits for the CPU
+  simcore::SimTime interference;  ///< part of compute: what collectives beside kernels add
   /// Share of communication that is hidden, 0..1; 1 without communication.
   double overlap_fraction = 1;
 };
@@ -96,6 +97,7 @@ struct Result {
   int gpus = 0;
   int nodes = 0;
   std::string gpu;
+  int rank = 0;  ///< whose figures these are: the slowest
   StepResult step;
   Throughput throughput;
   MemoryResult memory;

@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "models/nccl/nccl_model.hpp"
 #include "models/nccl/ring_backend.hpp"
-#include "models/nccl/ring_model.hpp"
 #include "models/network/flow_network.hpp"
 #include "models/scenario/kernel_times.hpp"
 #include "models/scenario/memory_log.hpp"
@@ -49,7 +49,9 @@ struct Simulation::State {
   explicit State(const Experiment& given)
       : experiment(given),
         flows(given.graph, queue),
-        model(nccl::nccl_ring_tuning(ring_hardware(given))),
+        planner(given.topology.spec, ring_hardware(given).compute_capability, given.nccl),
+        model(planner, nccl::timing_constants(ring_hardware(given).compute_capability),
+              nccl::nccl_ring_tuning(ring_hardware(given))),
         backend(given.graph, flows, queue, model) {
     for (const nccl::CommunicatorSpec& one : given.layout.communicators) {
       backend.add_communicator(one);
@@ -171,11 +173,14 @@ struct Simulation::State {
   void fill_memory(Result& result, const StepLog& log) const;
   void fill_throughput(Result& result) const;
   SimTime mean_step(std::uint32_t slot) const;
+  std::uint32_t slowest_slot() const;
+  std::vector<SimTime> lone_kernel_times(std::uint32_t slot) const;
 
   const Experiment& experiment;
   simcore::EventQueue queue;
   network::FlowNetwork flows;
-  nccl::RingModel model;
+  nccl::Planner planner;
+  nccl::NcclModel model;
   nccl::RingBackend backend;
   cuda::KernelTimes times;
   std::vector<cuda::RankSetup> ranks;
@@ -258,6 +263,30 @@ SimTime Simulation::State::mean_step(std::uint32_t slot) const {
   for (const SimTime time : step_times[slot]) sum += time;
   return SimTime::picoseconds(sum.picoseconds() /
                               static_cast<std::int64_t>(step_times[slot].size()));
+}
+
+/// The slot with the longest step. Where all wait for one another, the one that computes slowest.
+std::uint32_t Simulation::State::slowest_slot() const {
+  std::uint32_t slowest = 0;
+  for (std::uint32_t slot = 1; slot < ranks.size(); ++slot) {
+    const SimTime time = mean_step(slot);
+    const SimTime worst = mean_step(slowest);
+    if (time > worst ||
+        (time == worst && ranks[slot].compute_slowdown > ranks[slowest].compute_slowdown)) {
+      slowest = slot;
+    }
+  }
+  return slowest;
+}
+
+/// What each kernel takes on the slot's GPU without collectives beside it.
+std::vector<SimTime> Simulation::State::lone_kernel_times(std::uint32_t slot) const {
+  std::vector<SimTime> lone = times.by_load[0];
+  for (SimTime& time : lone) {
+    time = SimTime::picoseconds(std::llround(static_cast<double>(time.picoseconds()) *
+                                             ranks[slot].compute_slowdown));
+  }
+  return lone;
 }
 
 /// Cuts the step's part out of all collectives of each communicator.
@@ -379,12 +408,9 @@ RunOutput Simulation::State::make_output() {
   RunOutput output;
   output.logs = logger->take();
   for (StepLog& log : output.logs) add_transfer_starts(log);
-  std::uint32_t slowest = 0;
-  for (std::uint32_t slot = 1; slot < ranks.size(); ++slot) {
-    if (mean_step(slot) > mean_step(slowest)) slowest = slot;
-  }
+  const std::uint32_t slowest = slowest_slot();
   const StepLog& log = output.logs[slowest];
-  const StepAnalysis analysis = analyse(log);
+  const StepAnalysis analysis = analyse(log, lone_kernel_times(slowest));
 
   Result& result = output.result;
   const ScenarioSpec& spec = experiment.scenario.spec;
@@ -394,10 +420,12 @@ RunOutput Simulation::State::make_output() {
   result.gpus = experiment.graph.gpu_count();
   result.nodes = experiment.graph.node_count();
   result.gpu = experiment.gpu.name;
+  result.rank = log.rank;
   result.step = analysis.step;
   result.step.time = mean_step(slowest);
   result.critical_path = analysis.critical_path;
   result.warnings = experiment.warnings;
+  result.warnings.insert(result.warnings.end(), model.notes().begin(), model.notes().end());
   fill_throughput(result);
   fill_memory(result, output.logs[memory_depends_on_time ? slowest : 0]);
   fill_collectives(result, log, analysis);

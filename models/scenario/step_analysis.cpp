@@ -74,13 +74,14 @@ namespace {
 
 class Analyst {
  public:
-  explicit Analyst(const StepLog& log) : log_(log), dependencies_(log) {}
+  Analyst(const StepLog& log, const std::vector<SimTime>& kernel_times)
+      : log_(log), kernel_times_(kernel_times), dependencies_(log) {}
 
   StepAnalysis run() {
     result_.step.time = log_.end - log_.begin;
     sum_collectives();
-    explain_compute_gaps();
-    explain_critical_path();
+    follow_compute_stream();
+    rank_parts();
     const double moved = result_.step.communication.seconds();
     if (moved > 0) {
       const double hidden = 1 - result_.step.exposed_communication.seconds() / moved;
@@ -125,6 +126,7 @@ class Analyst {
   /// Books a stretch in which the compute stream is idle.
   void book_gap(const Cause& cause) {
     const SimTime length = cause.to - cause.from;
+    parts_[describe(cause)] += length;
     switch (cause.kind) {
       case CauseKind::collective:
       case CauseKind::peers:
@@ -141,7 +143,7 @@ class Analyst {
     }
   }
 
-  void explain_compute_gaps() {
+  void follow_compute_stream() {
     SimTime covered = log_.begin;
     const auto book = [this](const Cause& cause) { book_gap(cause); };
     for (const std::uint32_t op :
@@ -150,14 +152,24 @@ class Analyst {
       if (record.start > covered) dependencies_.explain_start(op, covered, book);
       covered = std::max(covered, record.end);
       if (log_.program->ops[op].code == OpCode::collective) {
-        totals(op).exposed += record.end - record.start;
-        result_.step.exposed_communication += record.end - record.start;
-        continue;
+        book_gap(Cause{CauseKind::collective, op, record.start, record.end});
+      } else {
+        book_kernel(op, record);
       }
-      result_.step.compute += record.end - record.start - record.launch_bound;
-      result_.step.cpu_bound += record.launch_bound;
     }
     if (log_.end > covered) dependencies_.explain_end(covered, book);
+  }
+
+  void book_kernel(std::uint32_t op, const cuda::OpRecord& record) {
+    const SimTime computing = record.end - record.start - record.launch_bound;
+    const SimTime alone =
+        std::min(computing, kernel_times_[log_.program->ops[op].index]);
+    result_.step.compute += computing;
+    result_.step.interference += computing - alone;
+    result_.step.cpu_bound += record.launch_bound;
+    parts_[describe(Cause{CauseKind::kernel, op, {}, {}})] += alone;
+    parts_["kernels slowed by collectives beside them"] += computing - alone;
+    parts_[describe(Cause{CauseKind::cpu, op, {}, {}})] += record.launch_bound;
   }
 
   std::string describe(const Cause& cause) const {
@@ -182,13 +194,10 @@ class Analyst {
     return "";
   }
 
-  void explain_critical_path() {
-    std::map<std::string, SimTime> parts;
-    dependencies_.explain_end(log_.begin, [&](const Cause& cause) {
-      parts[describe(cause)] += cause.to - cause.from;
-    });
+  void rank_parts() {
     const double whole = std::max(1e-12, result_.step.time.seconds());
-    for (const auto& [what, time] : parts) {
+    for (const auto& [what, time] : parts_) {
+      if (time == SimTime{}) continue;
       result_.critical_path.push_back(PathShare{what, time, time.seconds() / whole});
     }
     std::stable_sort(result_.critical_path.begin(), result_.critical_path.end(),
@@ -196,12 +205,16 @@ class Analyst {
   }
 
   const StepLog& log_;
+  const std::vector<SimTime>& kernel_times_;
   const Dependencies dependencies_;
+  std::map<std::string, SimTime> parts_;
   StepAnalysis result_;
 };
 
 }  // namespace
 
-StepAnalysis analyse(const StepLog& log) { return Analyst(log).run(); }
+StepAnalysis analyse(const StepLog& log, const std::vector<SimTime>& kernel_times) {
+  return Analyst(log, kernel_times).run();
+}
 
 }  // namespace shardsim::scenario

@@ -1,9 +1,11 @@
-// From the log of a step to its figures: what was computed, what communication was exposed, what
-// the critical path is made of.
+// From the log of a step to its figures: what was computed, what communication was exposed, and
+// where the step's time went.
 //
 // Exposed communication is time in which the compute stream is idle because, of everything it
 // needs, a collective (or a copy that serves one, or a slower peer) ends last. Idle time in which
-// the CPU's launch comes last is `cpu_bound`.
+// the CPU's launch comes last is `cpu_bound`. The parts of `critical_path` follow the compute
+// stream: its kernels at the time they take alone, what collectives beside them add, and each gap
+// under the name of what ended last. They add up to the step, and agree with the figures above.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +35,8 @@ struct StepAnalysis {
   std::map<CollectiveKey, CollectiveTotals> collectives;
 };
 
-StepAnalysis analyse(const StepLog& log);
+/// `kernel_times` is what each kernel of the log's program takes alone on this rank.
+StepAnalysis analyse(const StepLog& log, const std::vector<simcore::SimTime>& kernel_times);
 
 /// "all_gather", ... as in NCCL's and nccl-tests' names.
 const char* collective_name(cuda::CollectiveKind kind);

@@ -78,6 +78,7 @@ void write_forecast(Writer& out, const Result& result) {
   out.line("{}", out.bold(result.scenario_name));
   out.line("{}", out.faint(fmt::format("{} x {}, {} node{}", result.gpus, result.gpu, result.nodes,
                                        result.nodes == 1 ? "" : "s")));
+  for (const std::string& change : result.overrides) out.line("{}", out.faint("with " + change));
   out.blank();
   out.line("  step time     {}", out.bold(to_text(result.step.time)));
   if (result.throughput.tokens_per_s <= 0) return;
@@ -104,6 +105,9 @@ void write_step(Writer& out, const Result& result) {
   row("compute", step.compute);
   row("exposed communication", step.exposed_communication);
   row("waiting for the CPU", step.cpu_bound);
+  if (result.simulator.simulated_ranks > 1) {
+    out.line("  of rank {}, the slowest", result.rank);
+  }
   if (step.communication > simcore::SimTime{}) {
     out.line("  communication takes {} in all, {:.0f} % of it hidden behind compute",
              to_text(step.communication), step.overlap_fraction * 100);
@@ -126,12 +130,22 @@ void write_collectives(Writer& out, const Result& result) {
   if (result.collectives.empty()) return;
   out.blank();
   out.line("{}", out.bold("Collectives"));
-  out.line("  {}", out.faint(fmt::format("{:<15}{:<13}{:>5}{:>11}{:>11}{:>11}{:>13}", "kind",
-                                         "group", "count", "data", "time", "exposed", "busbw")));
+  out.line("  {}", out.faint(fmt::format("{:<15}{:<12}{:>5}{:>11}{:>11}{:>11}{:>10}   {}", "kind",
+                                         "group", "count", "data", "time", "exposed", "busbw",
+                                         "by (channels)")));
   for (const CollectiveResult& one : result.collectives) {
-    out.line("  {:<15}{:<13}{:>5}{:>11}{:>11}{:>11}{:>8.0f} GB/s", one.kind,
-             fmt::format("{} ({})", one.group, one.group_size), one.count, to_text(one.bytes),
-             to_text(one.time), to_text(one.exposed), one.busbw_gbytes_per_s);
+    // Prescribed times move no bytes that could be counted.
+    const bool moves = one.bytes.count > 0;
+    const std::string rate =
+        moves ? fmt::format("{:.0f} GB/s", one.busbw_gbytes_per_s) : std::string();
+    const std::string choice =
+        one.algorithm.empty()
+            ? std::string()
+            : fmt::format("{} {} ({})", one.algorithm, one.protocol, one.channels);
+    out.line("  {:<15}{:<12}{:>5}{:>11}{:>11}{:>11}{:>10}   {}", one.kind,
+             fmt::format("{} ({})", one.group, one.group_size), one.count,
+             moves ? to_text(one.bytes) : std::string(), to_text(one.time), to_text(one.exposed),
+             rate, choice);
   }
 }
 
@@ -182,11 +196,11 @@ void write_memory_over_step(Writer& out, const Result& result) {
 void write_causes(Writer& out, const Result& result) {
   if (result.critical_path.empty()) return;
   out.blank();
-  out.line("{}", out.bold("Why: the largest parts of the critical path"));
-  const std::size_t count = std::min<std::size_t>(3, result.critical_path.size());
+  out.line("{}", out.bold("Why: where the step's time goes"));
+  const std::size_t count = std::min<std::size_t>(5, result.critical_path.size());
   for (std::size_t i = 0; i < count; ++i) {
     const PathShare& part = result.critical_path[i];
-    out.line("  {}. {:<34}{:>10}  {:>5.1f} %", i + 1, part.what, to_text(part.time),
+    out.line("  {}. {:<42}{:>10}  {:>5.1f} %", i + 1, part.what, to_text(part.time),
              part.share * 100);
   }
 }

@@ -147,6 +147,9 @@ void Fsdp1::reduce_whole(Unit& unit, Buffer gradient) {
     recorder_.copy(post_backward_stream_, CopyRole::cast, unit.index, "cast_grad",
                    bytes + size_of(elements, reduce_type_));
   }
+  if (spec_.cpu_offload) {
+    recorder_.host_copy(post_backward_stream_, unit.index, "D2H", size_of(elements, master_type_));
+  }
   unit.unsharded_gradient = gradient;
   unit.unsharded_gradient_type = master_type_;
 }

@@ -94,7 +94,6 @@ class Fsdp2 final : public ShardingStrategy {
   void wait_for_unshard(Unit& unit, Phase phase);
   void copy_out(Unit& unit);
   void release_parked_all_gather();
-  void offload_gradient(Unit& unit, cuda::StreamId stream, Buffer gradient);
   void all_gather_streams_wait(cuda::EventId event);
   void reshard(Unit& unit, Phase phase);
   void shard_over_group(Unit& unit);
@@ -109,6 +108,7 @@ class Fsdp2 final : public ShardingStrategy {
   ReduceScatterState gradient_copy_in(Unit& unit);
   Buffer all_reduce(Unit& unit, Buffer reduced);
   void store_sharded_gradient(Unit& unit, cuda::StreamId stream, Buffer reduced);
+  void offload_gradient(Unit& unit, cuda::StreamId stream, Buffer gradient);
   bool divides_explicitly() const { return reduce_type_ == gpu::DataType::fp16; }
 
   TrainingSpec spec_;

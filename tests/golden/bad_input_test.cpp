@@ -84,6 +84,11 @@ const std::vector<Case> cases = {
     {"an unknown fidelity", good, "fidelity", "--fidelity packet"},
     {"an unknown option", good, "", "--jsn x"},
     {"a rank that cannot be traced", good, "--trace-ranks", "--trace /dev/null --trace-ranks 0,x"},
+    {"two documents on standard output", good, "--json and --trace both go to '-'",
+     "--json - --trace -"},
+    {"traces of several ranks on standard output", good, "one rank",
+     "--trace - --trace-ranks 0,1"},
+    {"ranks to trace without a trace", good, "--trace", "--trace-ranks 0"},
     {"a folder that cannot be written", good, "/nonexistent/", "--json /nonexistent/result.json"},
     {"a data folder that is not there", good, "/nonexistent", "--data /nonexistent"},
 };

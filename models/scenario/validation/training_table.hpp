@@ -41,6 +41,7 @@ class TrainingRun {
   TrainingRun(const TrainingTable& table, std::size_t row) : table_(&table), row_(row) {}
 
   const std::string& text(std::string_view column) const { return table_->text(row_, column); }
+  bool has(std::string_view column) const { return table_->has(column); }
   bool states(std::string_view column) const { return !text(column).empty(); }
   /// Of a column of counts; nothing if the source does not say.
   std::optional<std::int64_t> count(std::string_view column) const;

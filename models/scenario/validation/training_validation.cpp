@@ -32,9 +32,15 @@ std::optional<double> measured_memory(const TrainingRun& run) {
   return std::round(*gib * 1024 * 1024 * 1024);
 }
 
-std::expected<Result, std::string> simulate(LoadedScenario scenario, const DataFolders& data) {
+struct Forecast {
+  Result result;
+  RunFacts facts;
+};
+
+std::expected<Forecast, std::string> simulate(LoadedScenario scenario, const DataFolders& data,
+                                              const HardwareChanges& changes = {}) {
   simcore::Diagnostics diagnostics;
-  auto experiment = build_experiment(std::move(scenario), {data, false}, diagnostics);
+  auto experiment = build_experiment(std::move(scenario), {data, false, changes}, diagnostics);
   for (const simcore::Diagnostic& one : diagnostics.all()) {
     if (one.severity == simcore::Severity::error) return std::unexpected(one.message);
   }
@@ -44,7 +50,15 @@ std::expected<Result, std::string> simulate(LoadedScenario scenario, const DataF
   }
   auto output = simulation.finish();
   if (!output) return std::unexpected("in the forecast " + output.error().message);
-  return std::move(output->result);
+  return Forecast{std::move(output->result), facts_of(*experiment)};
+}
+
+/// Step time of a run that has a forecast, on other hardware; nothing if that has none.
+std::optional<double> changed_step(const LoadedScenario& scenario, const DataFolders& data,
+                                   const HardwareChanges& changes) {
+  const auto forecast = simulate(scenario, data, changes);
+  if (!forecast) return std::nullopt;
+  return forecast->result.step.time.seconds();
 }
 
 double bytes_of(const MemoryResult& memory, MemoryFigure figure) {
@@ -74,7 +88,7 @@ const char* strategy_name(training::Strategy strategy) {
 
 std::vector<ValidationGroup> groups_of(const TrainingRun& run, training::Strategy strategy) {
   const bool fsdp = strategy == training::Strategy::fsdp1 || strategy == training::Strategy::fsdp2;
-  const char* const family = fsdp ? "FSDP" : strategy_name(strategy);
+  const char* const family = strategy_family(strategy);
   const std::string& trust = run.text("trust");
   std::vector<ValidationGroup> groups;
   if (trust == "A") groups.push_back({0, fmt::format("all {}, trust A", family)});
@@ -110,34 +124,61 @@ class Validation {
     row.mapped = true;
     row.scored = run.text("trust") != "C";
     row.groups = groups_of(run, scenario->spec.training.strategy);
-    compare(run, std::move(*scenario), row, step, memory);
+    compare(run, *scenario, row, step, memory);
   }
 
   std::vector<ValidationRow> take() { return std::move(rows_); }
 
  private:
-  void compare(const TrainingRun& run, LoadedScenario scenario, ValidationRow row,
+  void compare(const TrainingRun& run, const LoadedScenario& scenario, ValidationRow row,
                const std::optional<double>& step, const std::optional<double>& memory) {
     if (!step && !memory) {
       row.why_not = "the source prints neither step time nor memory";
       add_row(row, step_time, std::nullopt);
       return;
     }
-    const auto result = simulate(std::move(scenario), options_.data);
-    if (!result) row.why_not = result.error();
+    const auto forecast = simulate(scenario, options_.data);
+    if (!forecast) row.why_not = forecast.error();
     if (step) {
-      if (result) row.predicted = result->step.time.seconds();
+      if (forecast) row.predicted = forecast->result.step.time.seconds();
+      if (forecast && row.scored && options_.with_residuals) {
+        row.residual = residual(run, scenario, *forecast, *step);
+      }
       add_row(row, step_time, step);
     }
     if (!memory) return;
     row.predicted.reset();
+    row.residual.reset();
     const auto figure = options_.rules.figure(run.text("peak_memory_kind"));
     if (!figure) {
       row.why_not = "the source does not say what its peak of memory counts";
-    } else if (result) {
-      row.predicted = bytes_of(result->memory, *figure);
+    } else if (forecast) {
+      row.predicted = bytes_of(forecast->result.memory, *figure);
     }
     add_row(row, peak_memory, memory);
+  }
+
+  std::optional<Residual> residual(const TrainingRun& run, const LoadedScenario& scenario,
+                                   const Forecast& forecast, double measured) const {
+    constexpr double faster = 1.02;
+    HardwareChanges unthrottled;
+    unthrottled.as_in_benchmarks = true;
+    HardwareChanges quicker;
+    quicker.training_rate = faster;
+    const auto uncalibrated = changed_step(scenario, options_.data, unthrottled);
+    const auto quick = changed_step(scenario, options_.data, quicker);
+    if (!uncalibrated || !quick) return std::nullopt;
+    const double predicted = forecast.result.step.time.seconds();
+    Residual made;
+    made.row_id = run.text("row_id");
+    made.source = run.text("source_id");
+    if (run.has("url")) made.url = run.text("url");
+    made.model = run.text("model");
+    made.run = forecast.facts;
+    made.measured_over_predicted = measured / predicted;
+    made.measured_over_uncalibrated = measured / *uncalibrated;
+    made.rate_share = -std::log(*quick / predicted) / std::log(faster);
+    return made;
   }
 
   void add_row(ValidationRow row, std::string_view quantity,

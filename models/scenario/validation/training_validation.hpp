@@ -19,6 +19,8 @@ struct TrainingValidation {
   MappingRules rules;
   std::filesystem::path rules_file;
   DataFolders data;
+  /// Fills in ValidationRow::residual, which takes two more simulations of each run.
+  bool with_residuals = false;
   /// Told of the share of runs that are done, 0..1.
   std::function<void(double)> progress;
 };

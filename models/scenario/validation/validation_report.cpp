@@ -15,7 +15,27 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-/// Of sorted values, at least one; linear between the two nearest ranks.
+Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+/// Reasons and how many runs (not lines) they concern.
+std::vector<std::pair<std::string, std::size_t>> reasons(const ValidationReport& report) {
+  std::map<std::string, std::set<std::string>> runs;
+  for (const ValidationRow& row : report.rows) {
+    if (!row.why_not.empty()) runs[row.why_not].insert(row.id);
+  }
+  std::vector<std::pair<std::string, std::size_t>> counted;
+  for (const auto& [reason, ids] : runs) counted.emplace_back(reason, ids.size());
+  std::ranges::stable_sort(counted, std::greater{}, &std::pair<std::string, std::size_t>::second);
+  return counted;
+}
+
+}  // namespace
+
+std::optional<double> ValidationRow::relative_error() const {
+  if (!measured || !predicted) return std::nullopt;
+  return *predicted / *measured - 1;
+}
+
 double percentile(const std::vector<double>& sorted, double share) {
   const double rank = share * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(rank);
@@ -39,25 +59,12 @@ GroupScore score(std::string group, const std::vector<double>& errors) {
   return made;
 }
 
-Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-
-/// Reasons and how many runs (not lines) they concern.
-std::vector<std::pair<std::string, std::size_t>> reasons(const ValidationReport& report) {
-  std::map<std::string, std::set<std::string>> runs;
+ResidualTable residuals(const ValidationReport& report) {
+  ResidualTable table;
   for (const ValidationRow& row : report.rows) {
-    if (!row.why_not.empty()) runs[row.why_not].insert(row.id);
+    if (row.residual) table.rows.push_back(*row.residual);
   }
-  std::vector<std::pair<std::string, std::size_t>> counted;
-  for (const auto& [reason, ids] : runs) counted.emplace_back(reason, ids.size());
-  std::ranges::stable_sort(counted, std::greater{}, &std::pair<std::string, std::size_t>::second);
-  return counted;
-}
-
-}  // namespace
-
-std::optional<double> ValidationRow::relative_error() const {
-  if (!measured || !predicted) return std::nullopt;
-  return *predicted / *measured - 1;
+  return table;
 }
 
 std::vector<GroupScore> score_groups(const std::vector<ValidationRow>& rows) {

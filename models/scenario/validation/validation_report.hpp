@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "models/scenario/accuracy/residual_table.hpp"
+
 namespace shardsim::scenario {
 
 inline constexpr std::string_view step_time = "step_time_s";
@@ -31,6 +33,7 @@ struct ValidationRow {
   std::string why_not;                  ///< why there is no forecast; empty if there is one
   bool scored = true;                   ///< false: listed, but left out of the groups
   std::vector<ValidationGroup> groups;  ///< that the line counts in, for its quantity
+  std::optional<Residual> residual;      ///< of scored step times, where asked for
 
   /// Nothing without both numbers.
   std::optional<double> relative_error() const;
@@ -49,9 +52,18 @@ struct ValidationReport {
   std::vector<GroupScore> summary;
 };
 
+/// Of sorted values, at least one; linear between the two nearest ranks. `share` 0..1.
+double percentile(const std::vector<double>& sorted, double share);
+
+/// Scores of one group from its errors, at least one.
+GroupScore score(std::string group, const std::vector<double>& errors);
+
 /// Scores of every group with a line that has an error: by quantity, then level, then the order in
 /// which the groups first appear.
 std::vector<GroupScore> score_groups(const std::vector<ValidationRow>& rows);
+
+/// Residuals of the report's step times, in its order.
+ResidualTable residuals(const ValidationReport& report);
 
 /// As `validate --json` has it, ending with a newline.
 std::string to_json(const ValidationReport& report);

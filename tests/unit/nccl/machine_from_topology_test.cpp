@@ -26,7 +26,7 @@ void check_same_graphs(const Machine& ours, const std::string& xml, bool several
   PlanningOptions options;
   options.several_nodes = several;
   const Machine theirs = shipped_machine(xml);
-  for (const NcclVersion version : {NcclVersion{30, 7}, NcclVersion{27, 7}, NcclVersion{21, 5}}) {
+  for (const NcclVersion version : {NcclVersion{30, 7}, NcclVersion{21, 5}}) {
     CAPTURE(version.minor);
     const PlannedMachine a = planned(ours, version, options);
     const PlannedMachine b = planned(theirs, version, options);

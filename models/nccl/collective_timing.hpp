@@ -1,0 +1,52 @@
+// How long a collective takes, given what NCCL chose for it: latency before the data, and the data
+// as a coupled flow.
+//
+// Models, for S bytes on n ranks of k nodes with c channels, wire rate R of the pattern, and in each
+// step of a channel C = min(chunk, S/(c n)) bytes:
+//   Ring      steps = n-1, all-reduce 2(n-1), of which k-1 (twice that) between nodes
+//             start + steps (cables + synchronising) + steps S/(n R)
+//             LL, LL128: each step also takes in min(C, burst) bytes before it hands any on
+//             Simple: every round of chunks ends with a copy of the last one, C / copy
+//   Tree      up and down a chain in each node and a binary tree between them:
+//             2 (n/k - 1) + 2 log2 k steps, each with a chunk in flight; S/R
+//   NVLS      scatter, reduce and gather as a pipeline: 2 chunks of all channels to fill it, S/R
+//   NVLSTree  the same, with 2 log2 k steps between nodes
+//   PAT       log2 k steps between nodes, S/R
+//   messages  start + one step + S (n-1)/(n R), and the rank's own part copied
+// A flow is capped by what its channels copy. Assumes that all ranks start together and end
+// together. Leaves out the skew of slices between channels.
+#pragma once
+
+#include "models/cuda/program.hpp"
+#include "models/nccl/choice.hpp"
+#include "models/nccl/communicator_plan.hpp"
+#include "models/nccl/timing_constants.hpp"
+
+namespace shardsim::nccl {
+
+/// Once the latency is over, `flow_bytes` (on the wire) move at `cap_gbps` at most (0: no limit).
+struct FlowTiming {
+  double latency_us = 0;
+  double flow_bytes = 0;
+  double cap_gbps = 0;
+};
+
+/// What data an operation moves, and where.
+struct TimedTransfer {
+  double bytes = 0;  ///< S: the larger side of a rank
+  int ranks = 1;
+  int nodes = 1;
+  const Traffic* traffic = nullptr;  ///< of pattern_of()
+};
+
+/// The traffic that an algorithm makes.
+Pattern pattern_of(cuda::CollectiveKind kind, Algorithm algorithm);
+
+FlowTiming flow_timing(const TimingConstants& constants, cuda::CollectiveKind kind,
+                       const Choice& choice, const TimedTransfer& transfer, int nvls_heads);
+
+/// All-to-all and send-receive over `channels` of point-to-point traffic.
+FlowTiming message_timing(const TimingConstants& constants, cuda::CollectiveKind kind,
+                          const TimedTransfer& transfer, int channels);
+
+}  // namespace shardsim::nccl

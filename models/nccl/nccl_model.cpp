@@ -1,0 +1,110 @@
+#include "models/nccl/nccl_model.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "models/nccl/collective_timing.hpp"
+
+namespace shardsim::nccl {
+
+using simcore::SimTime;
+
+namespace {
+
+SimTime from_us(double us) { return SimTime::picoseconds(std::llround(us * 1e6)); }
+
+/// Channels of point-to-point messages: as many as collectives have, rounded up to a power of two.
+int message_channels(const PlannedCommunicator& planned) {
+  const int most = planned.selector->schedule_inputs().channels.collective;
+  return static_cast<int>(std::bit_ceil(static_cast<unsigned>(std::max(most, 1))));
+}
+
+CollectiveTiming timing_of(const FlowTiming& flow, const Traffic& traffic) {
+  CollectiveTiming made;
+  made.latency = from_us(flow.latency_us);
+  made.flow_bytes = flow.flow_bytes;
+  made.traffic = &traffic;
+  if (flow.cap_gbps > 0 && flow.cap_gbps * 1e9 < traffic.rate.bytes_per_second * (1 - 1e-9)) {
+    made.cap = simcore::BitRate{flow.cap_gbps * 1e9};
+  }
+  return made;
+}
+
+}  // namespace
+
+NcclModel::NcclModel(const Planner& planner, TimingConstants constants, RingTuning stand_in)
+    : planner_(planner), constants_(constants), rings_(std::move(stand_in)) {}
+
+std::expected<CollectiveTiming, NoRoute> NcclModel::timing(const cuda::CollectiveSpec& spec,
+                                                           CommunicatorPlan& plan) const {
+  auto made = carry_out(spec, plan);
+  if (!made) return std::unexpected(std::move(made.error()));
+  return made->timing;
+}
+
+std::expected<CarriedOut, NoRoute> NcclModel::carry_out(const cuda::CollectiveSpec& spec,
+                                                        CommunicatorPlan& plan) const {
+  if (plan.ranks() == 1) return CarriedOut{};
+  const auto shape = shape_of(plan.graph(), plan.domains());
+  if (!shape) return stand_in(spec, plan, "a communicator with nodes of unequal size");
+  const auto planned = planner_.plan(*shape);
+  if (!planned) return stand_in(spec, plan, planned.error());
+  return carry_out(spec, plan, **planned);
+}
+
+std::expected<CarriedOut, NoRoute> NcclModel::stand_in(const cuda::CollectiveSpec& spec,
+                                                       CommunicatorPlan& plan,
+                                                       std::string why) const {
+  notes_.insert(fmt::format("rings in general stand in for NCCL's choice: {}", why));
+  auto made = rings_.timing(spec, plan);
+  if (!made) return std::unexpected(std::move(made.error()));
+  return CarriedOut{*made, std::nullopt};
+}
+
+std::expected<CarriedOut, NoRoute> NcclModel::carry_out(const cuda::CollectiveSpec& spec,
+                                                        CommunicatorPlan& plan,
+                                                        const PlannedCommunicator& planned) const {
+  const auto collective = collective_of(spec.kind);
+  if (!collective) return send_messages(spec, plan, planned);
+  const auto choice = planned.selector->choose({*collective, spec.bytes, spec.type});
+  if (!choice) return stand_in(spec, plan, choice.error());
+  if (is_collnet(choice->algorithm)) return stand_in(spec, plan, "CollNet is not timed");
+  const bool by_switch = is_nvls(choice->algorithm);
+  if (by_switch && !plan.on_nvswitches()) {
+    return stand_in(spec, plan, "NVLS without NVLink switches in the topology");
+  }
+  const auto traffic = plan.traffic(pattern_of(spec.kind, choice->algorithm));
+  if (!traffic) return std::unexpected(traffic.error());
+  const TimedTransfer transfer{static_cast<double>(spec.bytes.count), plan.ranks(), plan.nodes(),
+                               *traffic};
+  const int heads = planned.selector->schedule_inputs().nvls_heads;
+  CarriedOut made;
+  made.timing = timing_of(flow_timing(constants_, spec.kind, *choice, transfer, heads), **traffic);
+  made.timing.algorithm = name(choice->algorithm);
+  made.timing.protocol = name(choice->protocol);
+  made.timing.channels = choice->channels;
+  made.choice = *choice;
+  return made;
+}
+
+std::expected<CarriedOut, NoRoute> NcclModel::send_messages(
+    const cuda::CollectiveSpec& spec, CommunicatorPlan& plan,
+    const PlannedCommunicator& planned) const {
+  const auto traffic = plan.traffic(pattern_of(spec.kind, Algorithm::ring));
+  if (!traffic) return std::unexpected(traffic.error());
+  const TimedTransfer transfer{static_cast<double>(spec.bytes.count), plan.ranks(), plan.nodes(),
+                               *traffic};
+  const int channels = message_channels(planned);
+  CarriedOut made;
+  made.timing = timing_of(message_timing(constants_, spec.kind, transfer, channels), **traffic);
+  made.timing.algorithm = "P2P";
+  made.timing.protocol = "Simple";
+  made.timing.channels = channels;
+  return made;
+}
+
+}  // namespace shardsim::nccl

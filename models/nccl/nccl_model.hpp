@@ -1,0 +1,58 @@
+// Collectives as NCCL carries them out: it chooses, and the choice's data path takes the time.
+//
+// Models: algorithm, protocol, channels, threads and chunk as NCCL of that version and environment
+// chooses them on the communicator's machine (planner.hpp, choice.hpp); the time of that choice
+// (collective_timing.hpp) as latency and one coupled flow over the links of its rings or trees.
+// Where a communicator has no place in NCCL's view (nodes of unequal size), rings with general
+// constants take its place, and a note says so. Leaves out CollNet, whose operations run as rings
+// with a note, groups of several operations, and registered buffers.
+#pragma once
+
+#include <expected>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "models/nccl/collective_model.hpp"
+#include "models/nccl/planner.hpp"
+#include "models/nccl/ring_model.hpp"
+#include "models/nccl/timing_constants.hpp"
+
+namespace shardsim::nccl {
+
+/// An operation's choice beside its timing.
+struct CarriedOut {
+  CollectiveTiming timing;
+  std::optional<Choice> choice;  ///< none for messages, and where rings stand in
+};
+
+class NcclModel final : public CollectiveModel {
+ public:
+  /// The planner must outlive the model.
+  NcclModel(const Planner& planner, TimingConstants constants, RingTuning stand_in);
+
+  std::expected<CollectiveTiming, NoRoute> timing(const cuda::CollectiveSpec& spec,
+                                                  CommunicatorPlan& plan) const override;
+  std::expected<CarriedOut, NoRoute> carry_out(const cuda::CollectiveSpec& spec,
+                                               CommunicatorPlan& plan) const;
+
+  /// What was not carried out as NCCL would, and why; sorted.
+  const std::set<std::string>& notes() const { return notes_; }
+
+ private:
+  std::expected<CarriedOut, NoRoute> stand_in(const cuda::CollectiveSpec& spec,
+                                              CommunicatorPlan& plan, std::string why) const;
+  std::expected<CarriedOut, NoRoute> carry_out(const cuda::CollectiveSpec& spec,
+                                               CommunicatorPlan& plan,
+                                               const PlannedCommunicator& planned) const;
+  std::expected<CarriedOut, NoRoute> send_messages(const cuda::CollectiveSpec& spec,
+                                                   CommunicatorPlan& plan,
+                                                   const PlannedCommunicator& planned) const;
+
+  const Planner& planner_;
+  TimingConstants constants_;
+  RingModel rings_;
+  mutable std::set<std::string> notes_;
+};
+
+}  // namespace shardsim::nccl
