@@ -4,8 +4,10 @@
 #include <functional>
 #include <iostream>
 
+#include "cli/collective_command.hpp"
 #include "cli/run_command.hpp"
 #include "cli/schema_command.hpp"
+#include "cli/topology_command.hpp"
 #include "cli/validate_command.hpp"
 
 namespace shardsim::cli {
@@ -17,6 +19,8 @@ int run_application(int argc, const char* const* argv) {
   app.footer("A first one: shardsim run scenarios/fsdp2-llama-2-7b-4xdgx-h100.yaml");
   std::function<int()> action;
   add_run_command(app, action);
+  add_collective_command(app, action);
+  add_topology_command(app, action);
   add_schema_command(app, action);
   add_validate_command(app, action);
   try {

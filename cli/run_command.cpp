@@ -13,11 +13,15 @@
 #include <string>
 #include <vector>
 
+#include "cli/comparable_runs.hpp"
 #include "cli/data_directory.hpp"
 #include "cli/output_target.hpp"
 #include "cli/progress_line.hpp"
+#include "models/scenario/accuracy/forecast_interval.hpp"
+#include "models/scenario/accuracy/what_if.hpp"
 #include "models/scenario/experiment.hpp"
 #include "models/scenario/kineto_trace.hpp"
+#include "models/scenario/memory_advice.hpp"
 #include "models/scenario/simulation.hpp"
 #include "models/scenario/summary.hpp"
 #include "models/scenario/timeline.hpp"
@@ -39,9 +43,11 @@ struct RunArguments {
   std::string trace;
   std::string trace_ranks = "0";
   std::string timeline;
+  std::string memory_snapshot;
   std::string fidelity;
   std::string data;
   bool exact_ranks = false;
+  bool what_if = false;
   bool quiet = false;
 };
 
@@ -121,21 +127,17 @@ class RunCommand {
         return exit_bad_input;
       }
     }
-    scenario::Simulation simulation(*experiment_);
+    scenario::Simulation simulation(*experiment_, !arguments_.memory_snapshot.empty());
     {
       ProgressLine progress("simulating");
       while (simulation.advance(1 << 16)) progress.update(simulation.progress());
     }
     auto output = simulation.finish();
-    if (!output) {
-      std::cerr << fmt::format("shardsim run: {}\n", output.error().message);
-      for (const std::string& line : output.error().details) std::cerr << "  " << line << '\n';
-      return exit_impossible;
-    }
-    auto& figures = output->result.simulator;
-    figures.version = SHARDSIM_VERSION;
-    figures.wall_s = std::chrono::duration<double>(Clock::now() - begun).count();
-    figures.peak_rss_bytes = peak_rss_bytes();
+    // Most wanted when memory does not suffice, so before that ends the program.
+    if (!write_snapshot(simulation)) return exit_bad_input;
+    if (!output) return fail(output.error(), begun);
+    add_comparisons(output->result);
+    note_costs(output->result, begun);
     return write(*output, ranks);
   }
 
@@ -146,7 +148,8 @@ class RunCommand {
     const std::pair<const char*, const std::string&> outputs[] = {
         {"--json", arguments_.json},
         {"--timeline", arguments_.timeline},
-        {"--trace", arguments_.trace}};
+        {"--trace", arguments_.trace},
+        {"--memory-snapshot", arguments_.memory_snapshot}};
     for (const auto& [option, target] : outputs) {
       if (target.empty()) continue;
       const auto [first, fresh] = taken.emplace(target, option);
@@ -158,10 +161,53 @@ class RunCommand {
     return true;
   }
 
+  static void note_costs(scenario::Result& result, Clock::time_point begun) {
+    result.simulator.version = SHARDSIM_VERSION;
+    result.simulator.wall_s = std::chrono::duration<double>(Clock::now() - begun).count();
+    result.simulator.peak_rss_bytes = peak_rss_bytes();
+  }
+
+  /// Says why there is no forecast and, where memory is short, what would make the step fit.
+  int fail(scenario::RunFailure& failure, Clock::time_point begun) {
+    std::cerr << fmt::format("shardsim run: {}\n", failure.message);
+    for (const std::string& line : failure.details) std::cerr << "  " << line << '\n';
+    if (!failure.result) return exit_impossible;
+    scenario::Result& result = *failure.result;
+    find_what_fits(result);
+    std::cerr << scenario::summarise_advice(result);
+    note_costs(result, begun);
+    if (!arguments_.json.empty() && !document(arguments_.json, [&](std::ostream& out) {
+          out << scenario::to_json(result);
+        })) {
+      return exit_bad_input;
+    }
+    return exit_impossible;
+  }
+
+  void find_what_fits(scenario::Result& result) {
+    scenario::OutOfMemoryResult& shortage = *result.out_of_memory;
+    scenario::MemoryAdvisor advisor(*experiment_, options_, shortage);
+    ProgressLine progress("looking for changes that fit");
+    while (advisor.advance(1 << 14)) progress.update(advisor.progress());
+    shortage.suggestions = advisor.suggestions();
+    shortage.tried = advisor.tried();
+  }
+
+  /// How far to trust the forecast, and what would change it.
+  void add_comparisons(scenario::Result& result) const {
+    result.interval =
+        scenario::step_interval(scenario::facts_of(*experiment_), result.step.time, residuals_);
+    if (!arguments_.what_if) return;
+    ProgressLine progress("what if");
+    result.what_if = scenario::answer_what_if(
+        *experiment_, options_, [&progress](double share) { progress.update(share); });
+  }
+
   bool load() {
     std::optional<std::filesystem::path> data;
     if (!arguments_.data.empty()) data = arguments_.data;
-    const auto folders = find_data_directory(current_data_search(data));
+    const DataSearch search = current_data_search(data);
+    const auto folders = find_data_directory(search);
     if (!folders) {
       std::cerr << "shardsim: " << folders.error() << '\n';
       return false;
@@ -170,19 +216,28 @@ class RunCommand {
     auto loaded =
         scenario::load_scenario(arguments_.scenario, arguments_.overrides, diagnostics);
     if (loaded) {
-      scenario::ExperimentOptions options;
-      options.data.topologies = folders->topologies;
-      options.data.scenarios = folders->scenarios;
-      options.exact_ranks = arguments_.exact_ranks;
-      experiment_ = scenario::build_experiment(std::move(*loaded), options, diagnostics);
+      options_.data.topologies = folders->topologies;
+      options_.data.scenarios = folders->scenarios;
+      options_.exact_ranks = arguments_.exact_ranks;
+      experiment_ = scenario::build_experiment(std::move(*loaded), options_, diagnostics);
     }
+    residuals_ = read_residuals(search, diagnostics).value_or(scenario::ResidualTable{});
     std::cerr << simcore::to_text(diagnostics);
     return experiment_.has_value() && !diagnostics.has_errors();
   }
 
+  bool write_snapshot(scenario::Simulation& simulation) {
+    if (arguments_.memory_snapshot.empty()) return true;
+    const scenario::AllocatorTrace trace = simulation.allocator_trace();
+    return document(arguments_.memory_snapshot, [&](std::ostream& out) {
+      scenario::write_memory_snapshot(out, trace);
+    });
+  }
+
   int write(const scenario::RunOutput& output, const std::optional<std::vector<int>>& ranks) {
     const bool standard_output_taken =
-        arguments_.json == "-" || arguments_.trace == "-" || arguments_.timeline == "-";
+        arguments_.json == "-" || arguments_.trace == "-" || arguments_.timeline == "-" ||
+        arguments_.memory_snapshot == "-";
     bool written = true;
     if (!arguments_.json.empty()) {
       written &= document(arguments_.json, [&](std::ostream& out) {
@@ -219,6 +274,8 @@ class RunCommand {
   }
 
   RunArguments arguments_;
+  scenario::ExperimentOptions options_;
+  scenario::ResidualTable residuals_;
   std::optional<scenario::Experiment> experiment_;
 };
 
@@ -239,9 +296,15 @@ void add_run_command(CLI::App& app, std::function<int()>& action) {
   run->add_option("--trace-ranks", arguments->trace_ranks,
                   "Ranks to trace, e.g. 0,8 or all; several ranks give one file each")
       ->needs(trace);
+  run->add_option("--memory-snapshot", arguments->memory_snapshot,
+                  "Write what rank 0's allocator did as a snapshot for PyTorch's memory viewer "
+                  "(pickle)");
   run->add_option("--fidelity", arguments->fidelity, "How collectives are simulated: flow");
   run->add_flag("--exact-ranks", arguments->exact_ranks,
                 "Simulate every rank instead of one of each kind");
+  run->add_flag("--what-if", arguments->what_if,
+                "Also: the step with twice the network, NVLink, memory bandwidth or arithmetic, "
+                "and without launch cost");
   run->add_option("--data", arguments->data, "Folder that holds topologies/ and scenarios/");
   run->add_flag("--quiet", arguments->quiet, "No summary");
   run->callback([arguments, &action] {

@@ -11,6 +11,8 @@
 #include "cli/data_directory.hpp"
 #include "cli/output_target.hpp"
 #include "cli/progress_line.hpp"
+#include "cli/validate_collectives.hpp"
+#include "models/scenario/validation/leave_one_out.hpp"
 #include "models/scenario/validation/training_validation.hpp"
 #include "simcore/text_file.hpp"
 
@@ -24,8 +26,11 @@ constexpr int exit_bad_input = 2;
 struct ValidateArguments {
   std::string training;
   std::string rules;
+  std::string collectives;
+  std::string tables;
   std::string json;
   std::string residuals;
+  bool leave_one_out = false;
   std::string data;
 };
 
@@ -46,13 +51,18 @@ class ValidateCommand {
   explicit ValidateCommand(ValidateArguments arguments) : arguments_(std::move(arguments)) {}
 
   int run() {
-    if (!load()) return exit_bad_input;
+    if (arguments_.training.empty() && arguments_.collectives.empty()) {
+      std::cerr << "shardsim validate: expected --training, or --collectives with --tables\n";
+      return exit_bad_input;
+    }
     scenario::ValidationReport report;
-    {
+    if (!arguments_.training.empty()) {
+      if (!load()) return exit_bad_input;
       ProgressLine progress("validating");
       options_.progress = [&progress](double share) { progress.update(share); };
       report = scenario::validate_training(*table_, options_);
     }
+    if (!arguments_.collectives.empty() && !add_collectives(report)) return exit_bad_input;
     return write(report);
   }
 
@@ -72,6 +82,24 @@ class ValidateCommand {
     return table_.has_value() && !diagnostics.has_errors();
   }
 
+  bool add_collectives(scenario::ValidationReport& report) {
+    if (!find_data()) return false;
+    std::optional<std::filesystem::path> data;
+    if (!arguments_.data.empty()) data = arguments_.data;
+    const auto folder = find_data_folder(current_data_search(data), "validation");
+    if (!folder) {
+      std::cerr << "shardsim: " << folder.error() << '\n';
+      return false;
+    }
+    const auto made = collectives_report(
+        {arguments_.collectives, arguments_.tables, *folder / "collective_rules.yaml"},
+        options_.data);
+    if (!made) return false;
+    report.rows.insert(report.rows.end(), made->rows.begin(), made->rows.end());
+    report.summary.insert(report.summary.end(), made->summary.begin(), made->summary.end());
+    return true;
+  }
+
   bool find_data() {
     std::optional<std::filesystem::path> data;
     if (!arguments_.data.empty()) data = arguments_.data;
@@ -83,7 +111,7 @@ class ValidateCommand {
     }
     options_.data.topologies = folders->topologies;
     options_.data.scenarios = folders->scenarios;
-    options_.with_residuals = !arguments_.residuals.empty();
+    options_.with_residuals = arguments_.leave_one_out || !arguments_.residuals.empty();
     options_.rules_file = arguments_.rules;
     if (!arguments_.rules.empty()) return true;
     const auto folder = find_data_folder(search, "validation");
@@ -105,6 +133,9 @@ class ValidateCommand {
     }
     std::ostream& people = standard_output_taken() ? std::cerr : std::cout;
     people << scenario::to_text(report);
+    if (arguments_.leave_one_out) {
+      people << '\n' << scenario::to_text(scenario::leave_one_out(scenario::residuals(report)));
+    }
     people.flush();
     return written ? exit_success : exit_bad_input;
   }
@@ -130,17 +161,26 @@ void add_validate_command(CLI::App& app, std::function<int()>& action) {
   auto arguments = std::make_shared<ValidateArguments>();
   CLI::App* validate =
       app.add_subcommand("validate", "Hold forecasts against published measurements");
-  validate->add_option("--training", arguments->training, "Table of published training runs (CSV)")
-      ->required();
+  validate->add_option("--training", arguments->training, "Table of published training runs (CSV)");
   validate->add_option("--json", arguments->json,
                        "Write every row and the errors by group as JSON; '-': standard output");
   validate->add_option("--residuals", arguments->residuals,
                        "Write measured over predicted of every scored run as CSV: what the "
                        "intervals of `run` are drawn from");
+  validate->add_flag("--leave-one-out", arguments->leave_one_out,
+                     "Also forecast each source with constants and intervals from the others");
   validate->add_option("--rules", arguments->rules,
                        "Rules that map runs to scenarios; by default the shipped ones");
   validate->add_option("--data", arguments->data,
                        "Folder that holds topologies/, scenarios/ and validation/");
+  CLI::Option* const collectives =
+      validate->add_option("--collectives", arguments->collectives,
+                           "Points of published nccl-tests tables (CSV): table, bytes, time_us");
+  CLI::Option* const tables =
+      validate->add_option("--tables", arguments->tables,
+                           "What those tables are (CSV): machine, network, version, collective");
+  collectives->needs(tables);
+  tables->needs(collectives);
   validate->callback(
       [arguments, &action] { action = [arguments] { return ValidateCommand(*arguments).run(); }; });
 }

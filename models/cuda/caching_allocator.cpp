@@ -64,6 +64,7 @@ CachingAllocator::Result CachingAllocator::allocate(Bytes bytes, StreamId stream
     } else {
       block = split(block, request);
       hand_out(block, kind);
+      note(AllocatorActionKind::alloc, stream, blocks_[block].address, bytes.count);
       result.outcome = Outcome::allocated;
       result.block = block;
       result.bytes = Bytes{blocks_[block].size};
@@ -123,6 +124,7 @@ BlockId CachingAllocator::allocate_segment(const Request& request) {
   if (capacity_ - statistics_.reserved.count < request.segment) return no_block;
   const BlockId block =
       create_block(request.stream, request.pool, false, next_address_, request.segment);
+  note(AllocatorActionKind::segment_alloc, request.stream, next_address_, request.segment);
   next_address_ += static_cast<std::uint64_t>(request.segment);
   increase(statistics_.reserved, statistics_.peak_reserved, request.segment);
   ++statistics_.num_device_alloc;
@@ -176,6 +178,7 @@ std::span<const StreamId> CachingAllocator::free(BlockId id) {
   assert(block.state == BlockState::allocated);
   statistics_.allocated -= Bytes{block.size};
   statistics_.allocated_by_kind[static_cast<std::size_t>(block.kind)] -= Bytes{block.size};
+  note(AllocatorActionKind::free_requested, block.stream, block.address, block.size);
   take_stream_uses(block);
   if (freed_uses_.empty()) {
     return_to_pool(id);

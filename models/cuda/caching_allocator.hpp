@@ -21,6 +21,7 @@
 #include <span>
 #include <vector>
 
+#include "models/cuda/allocator_action.hpp"
 #include "models/cuda/allocator_sizes.hpp"
 #include "models/cuda/allocator_snapshot.hpp"
 #include "models/cuda/allocator_spec.hpp"
@@ -90,6 +91,9 @@ class CachingAllocator {
   void for_each_pending_event(Visit&& visit) const {
     pending_.for_each(visit);
   }
+
+  /// Appends every action from now on to `actions`, which outlives the allocator; null: to none.
+  void record_actions(std::vector<AllocatorAction>* actions) { actions_ = actions; }
 
   const AllocatorStatistics& statistics() const { return statistics_; }
   void reset_peaks();
@@ -175,6 +179,9 @@ class CachingAllocator {
   void add_stream_use(Block& block, StreamId stream);
   void take_stream_uses(Block& block);
   void add_inactive_split(std::int64_t bytes);
+  void note(AllocatorActionKind kind, StreamId stream, std::uint64_t address, std::int64_t bytes) {
+    if (actions_ != nullptr) actions_->push_back({kind, stream, address, simcore::Bytes{bytes}});
+  }
 
   bool collects_garbage() const;
   std::int64_t age(const Block& block) const;
@@ -198,6 +205,7 @@ class CachingAllocator {
   std::uint64_t next_address_ = 0;
   bool retry_due_ = false;  ///< the last allocation ended in wait_for_pending
   AllocatorStatistics statistics_;
+  std::vector<AllocatorAction>* actions_ = nullptr;
 };
 
 }  // namespace shardsim::cuda

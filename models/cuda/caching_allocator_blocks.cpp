@@ -96,6 +96,7 @@ std::int64_t CachingAllocator::merge(BlockId into, BlockId neighbour, BlockState
 /// Ends the use of a block that was allocated or pending.
 void CachingAllocator::return_to_pool(BlockId id) {
   const std::int64_t freed = blocks_[id].size;
+  note(AllocatorActionKind::free_completed, blocks_[id].stream, blocks_[id].address, freed);
   const BlockId neighbours[] = {blocks_[id].previous, blocks_[id].next};
   std::int64_t inactive = 0;
   for (const BlockId neighbour : neighbours) inactive -= merge(id, neighbour, BlockState::cached);

@@ -103,6 +103,7 @@ bool CachingAllocator::map_pages(BlockId id, std::int64_t size) {
   const auto mapped =
       static_cast<std::int64_t>(round_up(static_cast<std::uint64_t>(size), page_of(range.pool)));
   if (capacity_ - statistics_.reserved.count < mapped) return false;
+  note(AllocatorActionKind::segment_map, range.stream, range.address, mapped);
   uncache(id);
   if (mapped < range.size) {
     const BlockId rest =
@@ -130,6 +131,8 @@ void CachingAllocator::unmap_pages(BlockId id) {
   const std::uint64_t begin = round_up(range.address, page);
   const std::uint64_t end = round_down(range_end, page);
   if (begin >= end) return;
+  note(AllocatorActionKind::segment_unmap, range.stream, begin,
+       static_cast<std::int64_t>(end - begin));
   uncache(id);
   blocks_[id].address = begin;
   blocks_[id].size = static_cast<std::int64_t>(end - begin);

@@ -104,7 +104,9 @@ void CachingAllocator::release_cached() {
 void CachingAllocator::release_segment(BlockId block) {
   assert(!is_split(blocks_[block]) && !blocks_[block].expandable);
   uncache(block);
-  statistics_.reserved -= Bytes{blocks_[block].size};
+  const Block& segment = blocks_[block];
+  note(AllocatorActionKind::segment_free, segment.stream, segment.address, segment.size);
+  statistics_.reserved -= Bytes{segment.size};
   ++statistics_.num_device_free;
   destroy_block(block);
 }

@@ -38,6 +38,9 @@ class Rank {
   bool finished() const { return cpu_state_ == CpuState::finished && idle(); }
   std::string describe_wait() const;
   const AllocatorStatistics& memory() const { return allocator_.statistics(); }
+  std::vector<SegmentSnapshot> memory_snapshot() const { return allocator_.snapshot(); }
+  /// From now on says what its allocator does.
+  void record_allocator() { allocator_.record_actions(&actions_); }
   int rank() const { return setup_.rank; }
 
  private:
@@ -77,6 +80,7 @@ class Rank {
     waiting_idle,
     waiting_queue,
     waiting_time,     ///< needs to know the GPU's state at a CPU time still to come
+    waiting_free,     ///< cudaFree waits for the device
     waiting_pending,  ///< the allocator needs every block in use on another stream back
     finished,
     failed,
@@ -92,10 +96,13 @@ class Rank {
   bool issue_launch(const Op& op);
   void block(CpuState state);
   bool allocate(const Op& op);
+  bool pass_over_allocation();
+  bool charge(const DeviceCalls& calls);
   void release(const Op& op);
   void fail_out_of_memory(simcore::Bytes requested, StreamId stream);
   void collect_pending();
   void publish_memory();
+  void publish_actions();
 
   // Streams
   void push(std::uint32_t stream, const Issued& issued);
@@ -122,6 +129,8 @@ class Rank {
   simcore::SimTime wait_from_;
   std::uint32_t cursor_ = 0;
   std::uint32_t waiting_stream_ = 0;
+  simcore::SimTime free_cost_;         ///< to pay when the device is idle
+  std::uint32_t next_device_call_ = 0;  ///< in RankSetup::device_calls
 
   std::vector<Stream> streams_;
   std::uint64_t dirty_ = 0;  ///< streams to look at again, one bit each
@@ -132,6 +141,7 @@ class Rank {
   std::uint8_t load_counts_[32] = {};
 
   CachingAllocator allocator_;
+  std::vector<AllocatorAction> actions_;  ///< not published yet
   std::vector<BlockId> blocks_;  ///< by tensor
   std::vector<simcore::SimTime> internal_times_;
   std::vector<std::uint32_t> free_internal_;

@@ -31,6 +31,7 @@ bool Rank::cpu_can_proceed() const {
     case CpuState::waiting_event:
       return event_times_[program_.ops[cursor_].index] != SimTime::never();
     case CpuState::waiting_idle:
+    case CpuState::waiting_free:
       return idle();
     case CpuState::waiting_queue:
       return streams_[waiting_stream_].count < context_.spec.launch_queue_depth;
@@ -55,7 +56,11 @@ void Rank::resume_cpu() {
   if (waited == CpuState::running) return;
   // A wait may end at a moment that the CPU, running ahead, has already passed.
   cpu_time_ = std::max(cpu_time_, context_.queue.now());
-  if (waited != CpuState::waiting_event && waited != CpuState::waiting_idle) return;
+  if (waited == CpuState::waiting_free) {
+    cpu_time_ += free_cost_;
+  } else if (waited != CpuState::waiting_event && waited != CpuState::waiting_idle) {
+    return;
+  }
   if (context_.probes.cpu_waited.has_listeners()) {
     context_.probes.cpu_waited(CpuWaitRecord{slot_, cursor_, wait_from_, cpu_time_});
   }
@@ -104,7 +109,7 @@ bool Rank::issue(const Op& op) {
       }
       return true;
     case OpCode::allocate:
-      return !setup_.tracks_memory || allocate(op);
+      return setup_.tracks_memory ? allocate(op) : pass_over_allocation();
     case OpCode::free:
       if (setup_.tracks_memory) release(op);
       return true;
@@ -160,11 +165,12 @@ bool Rank::allocate(const Op& op) {
   }
   const AllocationSpec& spec = program_.allocations[op.name];
   const CachingAllocator::Result result = allocator_.allocate(spec.bytes, op.stream, spec.kind);
+  publish_actions();
   switch (result.outcome) {
     case CachingAllocator::Outcome::allocated:
       blocks_[op.index] = result.block;
       publish_memory();
-      return true;
+      return charge({cursor_, result.device_malloc ? 1 : 0, result.freed_segments});
     case CachingAllocator::Outcome::wait_for_pending:
       block(CpuState::waiting_pending);
       return false;
@@ -172,6 +178,27 @@ bool Rank::allocate(const Op& op) {
       fail_out_of_memory(spec.bytes, op.stream);
       return false;
   }
+  return true;
+}
+
+bool Rank::pass_over_allocation() {
+  const std::vector<DeviceCalls>* calls = setup_.device_calls;
+  if (calls == nullptr || next_device_call_ == calls->size()) return true;
+  if ((*calls)[next_device_call_].op != cursor_) return true;
+  return charge((*calls)[next_device_call_++]);
+}
+
+/// Pays for calls of the driver. A cudaFree first waits until the device is idle; false if that
+/// takes time, and the operation is then over when the CPU goes on.
+bool Rank::charge(const DeviceCalls& calls) {
+  const SimTime cost = context_.spec.device_malloc * calls.mallocs +
+                       context_.spec.device_free * calls.frees;
+  if (calls.frees > 0 && !idle()) {
+    free_cost_ = cost;
+    block(CpuState::waiting_free);
+    return false;
+  }
+  cpu_time_ += cost;
   return true;
 }
 
@@ -190,6 +217,7 @@ void Rank::release(const Op& op) {
     allocator_.add_pending_event(blocks_[op.index], stream, event);
     push(stream, Issued{event | internal_bit, 0, cpu_time_, cpu_time_});
   }
+  publish_actions();
   publish_memory();
 }
 
@@ -208,6 +236,14 @@ void Rank::fail_out_of_memory(Bytes requested, StreamId stream) {
   context_.out_of_memory = OutOfMemory{slot_, cursor_, cpu_time_,
                                        allocator_.shortage(requested, stream),
                                        allocator_.statistics()};
+  const MemoryShortage& shortage = context_.out_of_memory->shortage;
+  const Bytes free = std::max(shortage.capacity - shortage.reserved, Bytes{});
+  context_.probes.allocator_acted(
+      AllocatorRecord{slot_,
+                      cursor_,
+                      cpu_time_,
+                      {AllocatorActionKind::oom, stream, static_cast<std::uint64_t>(free.count),
+                       requested}});
 }
 
 void Rank::publish_memory() {
@@ -215,6 +251,13 @@ void Rank::publish_memory() {
   const AllocatorStatistics& now = allocator_.statistics();
   context_.probes.memory_changed(
       MemoryRecord{slot_, cursor_, cpu_time_, now.allocated, now.reserved});
+}
+
+void Rank::publish_actions() {
+  for (const AllocatorAction& action : actions_) {
+    context_.probes.allocator_acted(AllocatorRecord{slot_, cursor_, cpu_time_, action});
+  }
+  actions_.clear();
 }
 
 std::string Rank::describe_wait() const {
@@ -234,7 +277,7 @@ std::string Rank::describe_wait() const {
   std::string text = "rank " + std::to_string(setup_.rank) + ": ";
   if (cpu_state_ == CpuState::waiting_event) {
     text += "the CPU waits for event " + std::to_string(program_.ops[cursor_].index);
-  } else if (cpu_state_ == CpuState::waiting_idle) {
+  } else if (cpu_state_ == CpuState::waiting_idle || cpu_state_ == CpuState::waiting_free) {
     text += "the CPU waits for the device";
   } else {
     text += "the CPU is at operation " + std::to_string(cursor_);

@@ -42,6 +42,9 @@ Runtime::Runtime(const RuntimeSpec& spec, std::vector<RankSetup> ranks, Collecti
 Runtime::~Runtime() = default;
 
 void Runtime::start() {
+  if (allocator_acted.has_listeners()) {
+    for (const auto& rank : state_->ranks) rank->record_allocator();
+  }
   for (const auto& rank : state_->ranks) rank->run();
 }
 
@@ -74,6 +77,10 @@ std::vector<std::string> Runtime::deadlock_report() const {
 
 const AllocatorStatistics& Runtime::memory(std::uint32_t slot) const {
   return state_->ranks[slot]->memory();
+}
+
+std::vector<SegmentSnapshot> Runtime::memory_snapshot(std::uint32_t slot) const {
+  return state_->ranks[slot]->memory_snapshot();
 }
 
 }  // namespace shardsim::cuda

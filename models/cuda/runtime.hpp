@@ -2,7 +2,7 @@
 //
 // Models: a CPU thread that issues its program in order, each call at its cost, and blocks only
 // where CUDA would (event and device synchronisation, a full launch queue, an allocator that must
-// wait for memory); streams as queues in issue order; events; kernels with given durations that may
+// wait for memory or give some back); streams as queues in issue order; events; kernels with given durations that may
 // be slower while a collective runs on the same GPU; communicators that run one collective at a
 // time in issue order; allocation decided at the CPU's time, not the GPU's.
 // Assumes kernels of one rank on different streams do not slow each other except as given.
@@ -15,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "models/cuda/allocator_action.hpp"
+#include "models/cuda/allocator_snapshot.hpp"
 #include "models/cuda/allocator_spec.hpp"
 #include "models/cuda/caching_allocator.hpp"
 #include "models/cuda/collective_backend.hpp"
@@ -40,6 +42,13 @@ struct KernelTimes {
   std::vector<std::uint8_t> collective_bit;
 };
 
+/// What an allocation asks of the driver.
+struct DeviceCalls {
+  std::uint32_t op = 0;  ///< index into Program::ops
+  int mallocs = 0;       ///< cudaMalloc, or a mapping of pages
+  int frees = 0;         ///< cudaFree, or unmappings
+};
+
 struct RankSetup {
   int rank = 0;
   const Program* program = nullptr;
@@ -49,6 +58,9 @@ struct RankSetup {
   /// That holds where no block is used by a second stream (record_stream): then the allocator's
   /// decisions do not depend on time.
   bool tracks_memory = true;
+  /// For a rank that does not track memory: what its allocations cost all the same, by op (see
+  /// rehearse_memory). Null: nothing.
+  const std::vector<DeviceCalls>* device_calls = nullptr;
   std::vector<Membership> communicators;  ///< index as Program::communicators
 };
 
@@ -58,6 +70,8 @@ struct RuntimeSpec {
   /// Launches that a stream holds before the CPU blocks.
   std::uint32_t launch_queue_depth = 1024;
   AllocatorSpec allocator;
+  simcore::SimTime device_malloc;  ///< CPU time of a cudaMalloc
+  simcore::SimTime device_free;    ///< of a cudaFree, once the device is idle
   /// Device memory that the allocator may take.
   simcore::Bytes memory_capacity{INT64_MAX / 4};
 };
@@ -96,6 +110,14 @@ struct MemoryRecord {
   simcore::Bytes reserved;
 };
 
+/// One action of a rank's allocator, at the CPU's time.
+struct AllocatorRecord {
+  std::uint32_t slot = 0;
+  std::uint32_t op = 0;  ///< the allocation or free being issued
+  simcore::SimTime time;
+  AllocatorAction action;
+};
+
 struct OutOfMemory {
   std::uint32_t slot = 0;
   std::uint32_t op = 0;  ///< the allocation that failed
@@ -121,11 +143,14 @@ class Runtime final : private simcore::EventReceiver, private CollectiveListener
   /// Who waits for whom, one line a rank; empty when finished.
   std::vector<std::string> deadlock_report() const;
   const AllocatorStatistics& memory(std::uint32_t slot) const;
+  /// Every segment of the rank's allocator with its blocks, by address.
+  std::vector<SegmentSnapshot> memory_snapshot(std::uint32_t slot) const;
 
   simcore::Probe<OpRecord> op_finished;
   simcore::Probe<CpuWaitRecord> cpu_waited;
   simcore::Probe<StepRecord> step_boundary;
   simcore::Probe<MemoryRecord> memory_changed;
+  simcore::Probe<AllocatorRecord> allocator_acted;
 
  private:
   void on_event(const simcore::Event& event) override;

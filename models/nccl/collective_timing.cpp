@@ -175,15 +175,21 @@ FlowTiming flow_timing(const TimingConstants& constants, CollectiveKind kind, co
   }
 }
 
+Protocol message_protocol(double bytes) {
+  constexpr double threshold = 16'384;  // NCCL_P2P_LL_THRESHOLD, of a message on one channel
+  return bytes <= threshold ? Protocol::ll : Protocol::simple;
+}
+
 FlowTiming message_timing(const TimingConstants& constants, CollectiveKind kind,
                           const TimedTransfer& t, int channels) {
   FlowTiming made;
   const bool all_pairs = kind == CollectiveKind::alltoall;
   const double part = all_pairs ? t.bytes / t.ranks : t.bytes;
+  const Protocol protocol = message_protocol(part);
+  const ProtocolTiming& p = constants.ring[protocol];
   made.flow_bytes = part;  // the pattern's weights count the peers
-  const ProtocolTiming& p = constants.ring[Protocol::ll];
   const bool between = t.nodes > 1;
-  made.latency_us = constants.message_start_us +
+  made.latency_us = constants.message_start_us[protocol] +
                     steps_us(p, {between ? 0.0 : 1.0, between ? 1.0 : 0.0}, *t.traffic);
   if (all_pairs) made.latency_us += us_of(part, channels * constants.copy_gbps);
   limit(made, wire_gbps(t) * constants.message_efficiency);

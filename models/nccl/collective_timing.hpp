@@ -45,6 +45,9 @@ Pattern pattern_of(cuda::CollectiveKind kind, Algorithm algorithm);
 FlowTiming flow_timing(const TimingConstants& constants, cuda::CollectiveKind kind,
                        const Choice& choice, const TimedTransfer& transfer, int nvls_heads);
 
+/// LL for a message of few bytes, else Simple.
+Protocol message_protocol(double bytes);
+
 /// All-to-all and send-receive over `channels` of point-to-point traffic.
 FlowTiming message_timing(const TimingConstants& constants, cuda::CollectiveKind kind,
                           const TimedTransfer& transfer, int channels);

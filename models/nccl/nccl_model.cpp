@@ -102,7 +102,8 @@ std::expected<CarriedOut, NoRoute> NcclModel::send_messages(
   CarriedOut made;
   made.timing = timing_of(message_timing(constants_, spec.kind, transfer, channels), **traffic);
   made.timing.algorithm = "P2P";
-  made.timing.protocol = "Simple";
+  const bool in_parts = spec.kind == cuda::CollectiveKind::alltoall;
+  made.timing.protocol = name(message_protocol(transfer.bytes / (in_parts ? plan.ranks() : 1)));
   made.timing.channels = channels;
   return made;
 }

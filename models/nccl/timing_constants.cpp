@@ -21,7 +21,7 @@ TimingConstants ampere() {
   t.tree = t.ring;
   t.tree[Protocol::simple].efficiency = 0.92;
   t.copy_gbps = 21;
-  t.message_start_us = 12.5;
+  t.message_start_us = {{12.5, 0, 14}};
   t.message_efficiency = 0.9;
   return t;
 }
@@ -39,7 +39,7 @@ TimingConstants hopper() {
   t.multicast_gather_efficiency = 0.9;
   t.multicast_fill = 2;
   t.multicast_network_step_us = 8;
-  t.message_start_us = 7.5;
+  t.message_start_us = {{7, 0, 12}};
   t.message_efficiency = 0.9;
   return t;
 }
@@ -50,7 +50,7 @@ TimingConstants blackwell() {
     t.ring[p].start_us = t.tree[p].start_us = 7;
   }
   t.copy_gbps = 38;
-  t.message_start_us = 10.5;
+  t.message_start_us = {{10, 0, 14}};
   return t;
 }
 

@@ -35,7 +35,7 @@ struct TimingConstants {
   double multicast_fill = 0;          ///< rounds over all channels that fill the pipeline
   double multicast_network_step_us = 0;
 
-  double message_start_us = 0;       ///< point to point
+  PerProtocol<double> message_start_us;  ///< point to point; LL128 is not used
   double message_efficiency = 1;
 };
 

@@ -120,6 +120,11 @@ class Builder {
                          fmt::format("{} needs the size '{}'",
                                      simcore::print_value(spec().training.strategy), key));
     }
+    if (spec().training.strategy == Strategy::fsdp1 &&
+        spec().training.wrap_policy == training::WrapPolicy::size) {
+      diagnostics_.error(where("training.wrap_policy"),
+                         "prescribed times are those of whole blocks: expected block");
+    }
     if (diagnostics_.has_errors()) return false;
     training::ExplicitWorkload workload(*spec().workload.explicit_times,
                                         spec().cpu.launch.value_or(SimTime{}),
@@ -237,6 +242,8 @@ class Builder {
     made_.runtime.allocator = spec().allocator;
     if (!spec().workload.model) return;
     made_.runtime.launch_latency = spec().cpu.launch_latency;
+    made_.runtime.device_malloc = spec().cpu.device_malloc;
+    made_.runtime.device_free = spec().cpu.device_free;
     // NCCL allocates buffers for every channel it may use: two dozen on current nodes.
     constexpr int channels = 24;
     made_.outside_allocator = memory_outside_allocator(made_.layout.communicators, channels);

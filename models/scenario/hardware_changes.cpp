@@ -17,8 +17,7 @@ void scale(std::optional<simcore::FlopRate>& rate, double factor) {
   if (rate) rate->flops_per_second *= factor;
 }
 
-void change_throttle(std::optional<gpu::GemmConstants>& constants,
-                     const HardwareChanges& changes) {
+void change_throttle(std::optional<gpu::GemmConstants>& constants, const HardwareChanges& changes) {
   if (!constants || !constants->training_throttle) return;
   if (changes.as_in_benchmarks) {
     constants->training_throttle.reset();
@@ -61,10 +60,9 @@ void apply(const HardwareChanges& changes, training::CpuSpec& cpu) {
   if (!changes.free_launches) return;
   constexpr simcore::SimTime none;
   cpu.launch = none;
-  for (simcore::SimTime* cost :
-       {&cpu.forward_op, &cpu.backward_op, &cpu.hook, &cpu.module_hook, &cpu.collective,
-        &cpu.optimizer_step, &cpu.optimizer_tensor, &cpu.dtensor_foreach, &cpu.dtensor_fused,
-        &cpu.launch_latency}) {
+  for (simcore::SimTime* cost : {&cpu.forward_op, &cpu.backward_op, &cpu.hook, &cpu.module_hook,
+                                 &cpu.collective, &cpu.optimizer_step, &cpu.optimizer_tensor,
+                                 &cpu.dtensor_foreach, &cpu.dtensor_fused, &cpu.launch_latency}) {
     *cost = none;
   }
 }

@@ -103,9 +103,11 @@ class KinetoTrace {
       }
     }
     for (const cuda::CpuWaitRecord& wait : log_.cpu_waits) {
-      const bool device = program.ops[wait.op].code == OpCode::device_synchronize;
-      writer_.slice(TraceSlice{cpu_, device ? "cudaDeviceSynchronize" : "cudaEventSynchronize",
-                               "cuda_runtime", wait.from, wait.to - wait.from});
+      const char* call = "cudaEventSynchronize";
+      if (program.ops[wait.op].code == OpCode::device_synchronize) call = "cudaDeviceSynchronize";
+      if (program.ops[wait.op].code == OpCode::allocate) call = "cudaFree";
+      writer_.slice(
+          TraceSlice{cpu_, call, "cuda_runtime", wait.from, wait.to - wait.from});
     }
     writer_.finish();
   }

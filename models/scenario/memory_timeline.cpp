@@ -95,6 +95,7 @@ std::uint32_t step_of(const cuda::Program& program, std::uint32_t op) {
 std::string operation_after(const cuda::Program& program, std::uint32_t op) {
   for (; op < program.ops.size(); ++op) {
     const OpCode code = program.ops[op].code;
+    if (code == OpCode::step_begin || code == OpCode::step_end) break;
     if (code == OpCode::kernel || code == OpCode::collective) {
       return program.names[program.ops[op].name];
     }

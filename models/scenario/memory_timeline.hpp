@@ -34,7 +34,7 @@ struct MemoryPeak {
   simcore::Bytes allocated;
   std::string allocation;  ///< its name, e.g. "logits"
   cuda::MemoryKind kind = cuda::MemoryKind::other;
-  std::string operation;  ///< issued next: the kernel or collective that it is for
+  std::string operation;  ///< the kernel or collective issued next; empty between steps
   std::string unit;       ///< "R" for the root, else the block's number; empty if none is named
   /// Unless it was in a step before the one of the timeline.
   std::optional<simcore::SimTime> time;
@@ -61,7 +61,8 @@ std::vector<simcore::Bytes> memory_over_step(const std::vector<MemoryPoint>& poi
 /// Unit in the name of an operation: "31" of "layers.31.ffn_norm" and "AG31", "R" of "AGR"; empty
 /// for a name without one.
 std::string unit_in_name(const std::string& operation);
-/// Name of the next kernel or collective from `op` on; empty at the program's end.
+/// Name of the next kernel or collective from `op` on within its step; empty if there is none, as
+/// where the model is set up.
 std::string operation_after(const cuda::Program& program, std::uint32_t op);
 /// Which step `op` belongs to; what comes before the first is part of it.
 std::uint32_t step_of(const cuda::Program& program, std::uint32_t op);

@@ -38,6 +38,23 @@ Json step_json(const StepResult& step) {
           {"interference_s", step.interference.seconds()}};
 }
 
+void add_interval(Json& step, const std::optional<StepInterval>& interval) {
+  step["interval_90_s"] = nullptr;
+  if (interval) step["interval_90_s"] = {interval->low.seconds(), interval->high.seconds()};
+  step["comparable_runs"] = interval ? interval->runs : 0;
+  step["comparable_what"] = interval ? Json(interval->what) : Json(nullptr);
+}
+
+Json what_if_json(const WhatIf& one, simcore::SimTime step) {
+  Json json{{"change", one.key}, {"step_time_s", nullptr}, {"relative_change", nullptr}};
+  if (!one.step) return json;
+  json["step_time_s"] = one.step->seconds();
+  if (step > simcore::SimTime{}) {
+    json["relative_change"] = one.step->seconds() / step.seconds() - 1;
+  }
+  return json;
+}
+
 template <class BytesByKind>
 Json breakdown_json(const BytesByKind& by_kind) {
   Json breakdown = Json::object();
@@ -100,6 +117,39 @@ Json memory_json(const MemoryResult& memory) {
           {"timeline", timeline_json(memory.timeline.points)}};
 }
 
+Json suggestions_json(const std::vector<MemorySuggestion>& suggestions) {
+  Json list = Json::array();
+  for (const MemorySuggestion& one : suggestions) {
+    list.push_back({{"key", one.key},
+                    {"value", one.value},
+                    {"used_bytes", one.used.count},
+                    {"step_time_s", one.step_time.seconds()},
+                    {"tokens_per_s_per_gpu", one.tokens_per_s_per_gpu}});
+  }
+  return list;
+}
+
+Json out_of_memory_json(const OutOfMemoryResult& what) {
+  const cuda::MemoryShortage& shortage = what.shortage;
+  return {{"rank", what.rank},
+          {"step", what.step},
+          {"operation", what.operation},
+          {"unit", what.unit},
+          {"allocation", what.allocation},
+          {"kind", memory_kind_name(what.kind)},
+          {"requested_bytes", shortage.requested.count},
+          {"segment_bytes", shortage.segment.count},
+          {"allowed_bytes", shortage.capacity.count},
+          {"reserved_bytes", shortage.reserved.count},
+          {"allocated_bytes", shortage.allocated.count},
+          {"cached_bytes", shortage.cached.count},
+          {"largest_cached_bytes", shortage.largest_cached.count},
+          {"pending_bytes", shortage.pending.count},
+          {"live", breakdown_json(shortage.allocated_by_kind)},
+          {"suggestions_tried", what.tried},
+          {"suggestions", suggestions_json(what.suggestions)}};
+}
+
 Json collective_json(const CollectiveResult& one) {
   return {{"kind", one.kind},
           {"group", one.group},
@@ -124,9 +174,12 @@ std::string to_json(const Result& result) {
                       {"file", result.scenario_file},
                       {"overrides", result.overrides}};
   json["cluster"] = {{"gpus", result.gpus}, {"nodes", result.nodes}, {"gpu", result.gpu}};
-  json["step"] = step_json(result.step);
-  json["throughput"] = throughput_json(result.throughput);
+  const bool ended = !result.out_of_memory;
+  json["step"] = ended ? step_json(result.step) : Json(nullptr);
+  if (ended) add_interval(json["step"], result.interval);
+  json["throughput"] = ended ? throughput_json(result.throughput) : Json(nullptr);
   json["memory"] = memory_json(result.memory);
+  if (!ended) json["out_of_memory"] = out_of_memory_json(*result.out_of_memory);
   json["collectives"] = Json::array();
   for (const CollectiveResult& one : result.collectives) {
     json["collectives"].push_back(collective_json(one));
@@ -142,6 +195,10 @@ std::string to_json(const Result& result) {
   for (const PathShare& part : result.critical_path) {
     json["critical_path"].push_back(
         {{"what", part.what}, {"time_s", part.time.seconds()}, {"share", part.share}});
+  }
+  if (!result.what_if.empty()) json["what_if"] = Json::array();
+  for (const WhatIf& one : result.what_if) {
+    json["what_if"].push_back(what_if_json(one, result.step.time));
   }
   json["warnings"] = result.warnings;
   json["simulator"] = {{"version", result.simulator.version},

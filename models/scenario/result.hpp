@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "models/cuda/memory_shortage.hpp"
 #include "models/cuda/program.hpp"
 #include "models/scenario/memory_timeline.hpp"
 #include "simcore/quantity.hpp"
@@ -15,11 +17,11 @@ namespace shardsim::scenario {
 
 struct StepResult {
   simcore::SimTime time;
-  simcore::SimTime compute;               ///< kernels on the compute stream
-  simcore::SimTime communication;         ///< at least one collective moves data
-  simcore::SimTime exposed_communication; ///< the compute stream waits for communication
-  simcore::SimTime cpu_bound;             ///< the compute stream waits for the CPU
-  simcore::SimTime interference;  ///< part of compute: what collectives beside kernels add
+  simcore::SimTime compute;                ///< kernels on the compute stream
+  simcore::SimTime communication;          ///< at least one collective moves data
+  simcore::SimTime exposed_communication;  ///< the compute stream waits for communication
+  simcore::SimTime cpu_bound;              ///< the compute stream waits for the CPU
+  simcore::SimTime interference;           ///< part of compute: what collectives beside kernels add
   /// Share of communication that is hidden, 0..1; 1 without communication.
   double overlap_fraction = 1;
 };
@@ -80,6 +82,44 @@ struct StreamOccupancy {
   std::vector<double> busy;
 };
 
+/// A change of one key with which a run that lacks memory fits, found by running it.
+struct MemorySuggestion {
+  std::string key;  ///< dotted
+  std::string value;
+  simcore::Bytes used;  ///< of the GPU's capacity at the peak
+  simcore::SimTime step_time;
+  double tokens_per_s_per_gpu = 0;
+};
+
+/// Why a run ended early: an allocation that the device could not serve.
+struct OutOfMemoryResult {
+  int rank = 0;
+  std::uint32_t step = 0;
+  std::string operation;   ///< the kernel or collective that it is for; empty between steps
+  std::string unit;        ///< as in MemoryPeak
+  std::string allocation;  ///< its name
+  cuda::MemoryKind kind = cuda::MemoryKind::other;
+  cuda::MemoryShortage shortage;
+  std::vector<MemorySuggestion> suggestions;  ///< empty, too, if nothing was tried
+  int tried = 0;                              ///< changes that were run
+};
+
+/// Where the step time is likely to be measured, by what published runs measured.
+struct StepInterval {
+  simcore::SimTime low;
+  simcore::SimTime high;
+  std::size_t runs = 0;     ///< compared with
+  bool comparable = false;  ///< false: there are none that are, and these are the nearest
+  std::string what;         ///< which
+};
+
+/// The step on other hardware.
+struct WhatIf {
+  std::string key;
+  std::string text;
+  std::optional<simcore::SimTime> step;  ///< nothing if that run fails
+};
+
 struct SimulatorResult {
   std::string version;
   std::uint64_t events = 0;
@@ -99,11 +139,15 @@ struct Result {
   std::string gpu;
   int rank = 0;  ///< whose figures these are: the slowest
   StepResult step;
+  std::optional<StepInterval> interval;  ///< 90 %; nothing where no run is comparable
   Throughput throughput;
   MemoryResult memory;
+  /// If set, the run ended there: only `memory` tells of it, and there is no step.
+  std::optional<OutOfMemoryResult> out_of_memory;
   std::vector<CollectiveResult> collectives;
   std::vector<LinkResult> links;
   std::vector<PathShare> critical_path;
+  std::vector<WhatIf> what_if;  ///< where asked for
   std::vector<std::string> warnings;
   std::vector<StreamOccupancy> streams;  ///< not part of the JSON
   SimulatorResult simulator;

@@ -104,4 +104,15 @@ std::optional<LoadedScenario> load_scenario(const std::filesystem::path& file,
   return LoadedScenario{std::move(spec), std::move(*root), file, overrides};
 }
 
+std::optional<LoadedScenario> with_override(const LoadedScenario& scenario,
+                                            const std::string& override_text,
+                                            simcore::Diagnostics& diagnostics) {
+  LoadedScenario changed = scenario;
+  changed.overrides.push_back(override_text);
+  if (!simcore::apply_override(changed.root, override_text, diagnostics)) return std::nullopt;
+  changed.spec = simcore::read_config<ScenarioSpec>(changed.root, diagnostics);
+  if (diagnostics.has_errors()) return std::nullopt;
+  return changed;
+}
+
 }  // namespace shardsim::scenario

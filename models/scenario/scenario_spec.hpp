@@ -88,6 +88,11 @@ std::optional<LoadedScenario> load_scenario(const std::filesystem::path& file,
                                             const std::vector<std::string>& overrides,
                                             simcore::Diagnostics& diagnostics);
 
+/// `scenario` with one more override, without reading its file again.
+std::optional<LoadedScenario> with_override(const LoadedScenario& scenario,
+                                            const std::string& override_text,
+                                            simcore::Diagnostics& diagnostics);
+
 }  // namespace shardsim::scenario
 
 namespace shardsim::simcore {

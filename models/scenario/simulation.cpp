@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "models/nccl/nccl_model.hpp"
+#include "models/cuda/memory_rehearsal.hpp"
 #include "models/nccl/ring_backend.hpp"
 #include "models/network/flow_network.hpp"
 #include "models/scenario/kernel_times.hpp"
@@ -46,7 +47,7 @@ struct Choice {
 }  // namespace
 
 struct Simulation::State {
-  explicit State(const Experiment& given)
+  State(const Experiment& given, bool trace_allocator)
       : experiment(given),
         flows(given.graph, queue),
         planner(given.topology.spec, ring_hardware(given).compute_capability, given.nccl),
@@ -60,6 +61,7 @@ struct Simulation::State {
     set_up_ranks();
     runtime = std::make_unique<cuda::Runtime>(given.runtime, ranks, backend, queue);
     listen();
+    if (trace_allocator) listen_to_allocator();
     degrade_links();
     runtime->start();
   }
@@ -107,6 +109,9 @@ struct Simulation::State {
     memory_depends_on_time = std::any_of(ops.begin(), ops.end(), [](const cuda::Op& op) {
       return op.code == cuda::OpCode::record_stream;
     });
+    if (!memory_depends_on_time && layout.ranks.size() > 1) {
+      device_calls = cuda::rehearse_memory(*experiment.program, experiment.runtime);
+    }
     for (std::size_t slot = 0; slot < layout.ranks.size(); ++slot) {
       cuda::RankSetup setup;
       setup.rank = layout.ranks[slot];
@@ -115,6 +120,7 @@ struct Simulation::State {
       if (!experiment.slowdowns.empty()) setup.compute_slowdown = experiment.slowdowns[slot];
       setup.communicators = layout.memberships[slot];
       setup.tracks_memory = slot == 0 || memory_depends_on_time;
+      setup.device_calls = &device_calls;
       ranks.push_back(setup);
     }
     step_begin.assign(ranks.size(), SimTime{});
@@ -152,6 +158,12 @@ struct Simulation::State {
     });
   }
 
+  void listen_to_allocator() {
+    runtime->allocator_acted.listen([this](const cuda::AllocatorRecord& record) {
+      if (record.slot == 0) allocator_records.push_back(record);
+    });
+  }
+
   void degrade_links() {
     for (const PerturbationSpec& one : experiment.scenario.spec.perturb) {
       if (!one.link) continue;
@@ -170,7 +182,8 @@ struct Simulation::State {
   void add_transfer_starts(StepLog& log) const;
   void fill_collectives(Result& result, const StepLog& log, const StepAnalysis& analysis) const;
   void fill_links(Result& result) const;
-  void fill_memory(Result& result, const StepLog& log) const;
+  void fill_memory(Result& result, std::uint32_t slot, const StepLog* log) const;
+  Result describe_run() const;
   void fill_throughput(Result& result) const;
   SimTime mean_step(std::uint32_t slot) const;
   std::uint32_t slowest_slot() const;
@@ -183,10 +196,12 @@ struct Simulation::State {
   nccl::NcclModel model;
   nccl::RingBackend backend;
   cuda::KernelTimes times;
+  std::vector<cuda::DeviceCalls> device_calls;  ///< of ranks that do not track memory
   std::vector<cuda::RankSetup> ranks;
   std::unique_ptr<cuda::Runtime> runtime;
   std::unique_ptr<StepLogger> logger;
   std::unique_ptr<MemoryLogger> memory_logger;
+  std::vector<cuda::AllocatorRecord> allocator_records;  ///< of slot 0, if wanted
 
   bool memory_depends_on_time = false;  ///< otherwise slot 0 tracks it for all
   std::uint32_t finished_steps = 0;
@@ -198,8 +213,8 @@ struct Simulation::State {
   std::map<std::pair<std::uint32_t, cuda::CollectiveKind>, Choice> choices;
 };
 
-Simulation::Simulation(const Experiment& experiment)
-    : state_(std::make_unique<State>(experiment)) {}
+Simulation::Simulation(const Experiment& experiment, bool trace_allocator)
+    : state_(std::make_unique<State>(experiment, trace_allocator)) {}
 
 Simulation::~Simulation() = default;
 
@@ -214,22 +229,38 @@ double Simulation::progress() const {
   return static_cast<double>(state_->finished_steps) / std::max(1U, state_->steps());
 }
 
+std::uint64_t Simulation::events() const { return state_->queue.handled(); }
+
 std::expected<RunOutput, RunFailure> Simulation::finish() {
   if (auto failure = state_->failure()) return std::unexpected(std::move(*failure));
   return state_->make_output();
 }
 
+AllocatorTrace Simulation::allocator_trace() {
+  AllocatorTrace trace;
+  trace.program = state_->experiment.program.get();
+  trace.spec = state_->experiment.runtime.allocator;
+  trace.records = std::move(state_->allocator_records);
+  trace.segments = state_->runtime->memory_snapshot(0);
+  return trace;
+}
+
 RunFailure Simulation::State::out_of_memory(const cuda::OutOfMemory& what) const {
   const cuda::Program& program = *experiment.program;
   const cuda::AllocationSpec& wanted = program.allocations[program.ops[what.op].name];
-  std::uint32_t step = 0;
-  for (std::uint32_t op = 0; op < what.op; ++op) {
-    if (program.ops[op].code == cuda::OpCode::step_end) ++step;
-  }
+  OutOfMemoryResult found;
+  found.rank = ranks[what.slot].rank;
+  found.step = step_of(program, what.op);
+  found.operation = operation_after(program, what.op);
+  found.unit = unit_in_name(found.operation);
+  found.allocation = program.names[wanted.name];
+  found.kind = wanted.kind;
+  found.shortage = what.shortage;
   RunFailure failure;
-  failure.message = fmt::format("out of memory: rank {} asked for {} for {} ({}) in step {}",
-                                ranks[what.slot].rank, simcore::to_text(what.shortage.requested),
-                                program.names[wanted.name], memory_kind_name(wanted.kind), step);
+  failure.message = fmt::format(
+      "out of memory: rank {} asked for {} for {} ({}){} in step {}", found.rank,
+      simcore::to_text(what.shortage.requested), found.allocation, memory_kind_name(wanted.kind),
+      found.operation.empty() ? "" : " at " + found.operation, found.step);
   failure.details.push_back(cuda::to_text(what.shortage));
   failure.details.push_back(fmt::format(
       "the GPU has {}, of which {} belong to the CUDA context and NCCL",
@@ -241,12 +272,16 @@ RunFailure Simulation::State::out_of_memory(const cuda::OutOfMemory& what) const
     failure.details.push_back(fmt::format("live: {:>11}  {}", simcore::to_text(bytes),
                                           memory_kind_name(static_cast<cuda::MemoryKind>(kind))));
   }
+  failure.result = describe_run();
+  fill_memory(*failure.result, what.slot, nullptr);
+  failure.result->memory.fits = false;
+  failure.result->out_of_memory = std::move(found);
   return failure;
 }
 
 std::optional<RunFailure> Simulation::State::failure() const {
   if (runtime->out_of_memory()) return out_of_memory(*runtime->out_of_memory());
-  if (backend.failure()) return RunFailure{nccl::to_text(*backend.failure()), {}};
+  if (backend.failure()) return RunFailure{nccl::to_text(*backend.failure()), {}, {}};
   if (runtime->finished()) return std::nullopt;
   auto lines = runtime->deadlock_report();
   constexpr std::size_t most = 16;
@@ -255,7 +290,7 @@ std::optional<RunFailure> Simulation::State::failure() const {
     lines.resize(most);
     lines.push_back(fmt::format("and {} more ranks", more));
   }
-  return RunFailure{"deadlock: nothing can go on", std::move(lines)};
+  return RunFailure{"deadlock: nothing can go on", std::move(lines), {}};
 }
 
 SimTime Simulation::State::mean_step(std::uint32_t slot) const {
@@ -367,14 +402,18 @@ void Simulation::State::fill_links(Result& result) const {
   }
 }
 
-/// `log` is of a rank that tracks its memory.
-void Simulation::State::fill_memory(Result& result, const StepLog& log) const {
-  const cuda::AllocatorStatistics& memory = runtime->memory(log.slot);
-  result.memory.timeline = make_memory_timeline(memory_logger->log(log.slot), &log);
-  result.memory.over_step = memory_over_step(result.memory.timeline.points, log.end - log.begin,
-                                             picture_columns);
-  result.memory.timeline.points = thin_out(result.memory.timeline.points, timeline_points);
-  result.memory.persistent = persistent[log.slot];
+/// Of a rank that tracks its memory; `log` is its measured step, or null if it got no further than
+/// the step that it is in.
+void Simulation::State::fill_memory(Result& result, std::uint32_t slot,
+                                    const StepLog* log) const {
+  const cuda::AllocatorStatistics& memory = runtime->memory(slot);
+  result.memory.timeline = make_memory_timeline(memory_logger->log(slot), log);
+  std::vector<MemoryPoint>& points = result.memory.timeline.points;
+  if (log != nullptr) {
+    result.memory.over_step = memory_over_step(points, log->end - log->begin, picture_columns);
+  }
+  points = thin_out(points, timeline_points);
+  result.memory.persistent = persistent[slot];
   result.memory.peak_allocated = memory.peak_allocated;
   result.memory.peak_reserved = memory.peak_reserved;
   result.memory.capacity = experiment.gpu.memory.capacity;
@@ -404,6 +443,23 @@ void Simulation::State::fill_throughput(Result& result) const {
   out.hfu = figures.hardware_flops_per_step / seconds / figures.peak_flops;
 }
 
+/// What the run was, whatever came of it.
+Result Simulation::State::describe_run() const {
+  Result result;
+  result.scenario_name = experiment.scenario.spec.name;
+  result.scenario_file = experiment.scenario.file.string();
+  result.overrides = experiment.scenario.overrides;
+  result.gpus = experiment.graph.gpu_count();
+  result.nodes = experiment.graph.node_count();
+  result.gpu = experiment.gpu.name;
+  result.warnings = experiment.warnings;
+  result.simulator.events = queue.handled();
+  result.simulator.simulated_ranks = static_cast<int>(ranks.size());
+  result.simulator.rank_classes = experiment.layout.classes;
+  result.simulator.fidelity = "flow";
+  return result;
+}
+
 RunOutput Simulation::State::make_output() {
   RunOutput output;
   output.logs = logger->take();
@@ -413,21 +469,15 @@ RunOutput Simulation::State::make_output() {
   const StepAnalysis analysis = analyse(log, lone_kernel_times(slowest));
 
   Result& result = output.result;
-  const ScenarioSpec& spec = experiment.scenario.spec;
-  result.scenario_name = spec.name;
-  result.scenario_file = experiment.scenario.file.string();
-  result.overrides = experiment.scenario.overrides;
-  result.gpus = experiment.graph.gpu_count();
-  result.nodes = experiment.graph.node_count();
-  result.gpu = experiment.gpu.name;
+  result = describe_run();
   result.rank = log.rank;
   result.step = analysis.step;
   result.step.time = mean_step(slowest);
   result.critical_path = analysis.critical_path;
-  result.warnings = experiment.warnings;
   result.warnings.insert(result.warnings.end(), model.notes().begin(), model.notes().end());
   fill_throughput(result);
-  fill_memory(result, output.logs[memory_depends_on_time ? slowest : 0]);
+  const std::uint32_t tracked = memory_depends_on_time ? slowest : 0;
+  fill_memory(result, tracked, &output.logs[tracked]);
   fill_collectives(result, log, analysis);
   fill_links(result);
   const auto busy = stream_occupancy(log, picture_columns);
@@ -438,10 +488,6 @@ RunOutput Simulation::State::make_output() {
       result.streams.push_back({experiment.program->streams[stream].name, busy[stream]});
     }
   }
-  result.simulator.events = queue.handled();
-  result.simulator.simulated_ranks = static_cast<int>(ranks.size());
-  result.simulator.rank_classes = experiment.layout.classes;
-  result.simulator.fidelity = "flow";
   return output;
 }
 

@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <expected>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "models/scenario/experiment.hpp"
+#include "models/scenario/memory_snapshot.hpp"
 #include "models/scenario/result.hpp"
 #include "models/scenario/step_log.hpp"
 
@@ -20,6 +22,8 @@ namespace shardsim::scenario {
 struct RunFailure {
   std::string message;
   std::vector<std::string> details;  ///< one line each
+  /// What is known all the same: where memory ran out, what it was used for.
+  std::optional<Result> result;
 };
 
 struct RunOutput {
@@ -29,16 +33,22 @@ struct RunOutput {
 
 class Simulation {
  public:
-  /// `experiment` must outlive the simulation.
-  explicit Simulation(const Experiment& experiment);
+  /// `experiment` must outlive the simulation. With `trace_allocator` everything that rank 0's
+  /// allocator does is kept for allocator_trace().
+  explicit Simulation(const Experiment& experiment, bool trace_allocator = false);
   ~Simulation();
 
   /// Handles up to `events` events; false when there are none left.
   bool advance(std::uint64_t events);
   /// Share of the steps that rank 0 has finished, 0..1.
   double progress() const;
+  /// Events handled so far.
+  std::uint64_t events() const;
   /// The result, or why there is none. Call once, after advance() has returned false.
   std::expected<RunOutput, RunFailure> finish();
+  /// What rank 0's allocator did and how its memory lies now, whether the run came to its end or
+  /// not. Call once.
+  AllocatorTrace allocator_trace();
 
  private:
   struct State;

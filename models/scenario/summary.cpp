@@ -74,6 +74,33 @@ class Writer {
   std::string text_;
 };
 
+/// `text` in lines of at most `width` columns, broken after commas.
+std::vector<std::string> wrapped(std::string text, std::size_t width) {
+  std::vector<std::string> lines;
+  while (text.size() > width) {
+    const std::size_t comma = text.rfind(", ", width - 1);
+    if (comma == std::string::npos) break;
+    lines.push_back(text.substr(0, comma + 1));
+    text.erase(0, comma + 2);
+  }
+  lines.push_back(std::move(text));
+  return lines;
+}
+
+void write_interval(Writer& out, const Result& result) {
+  if (!result.interval) return;
+  const StepInterval& interval = *result.interval;
+  const std::string indent(16, ' ');
+  out.line("{}90 % interval {} to {}, from {}:", indent, to_text(interval.low),
+           to_text(interval.high),
+           interval.comparable
+               ? fmt::format("{} comparable runs", interval.runs)
+               : fmt::format("{} published runs, as none is comparable", interval.runs));
+  for (const std::string& line : wrapped(interval.what, 100 - indent.size())) {
+    out.line("{}{}", indent, out.faint(line));
+  }
+}
+
 void write_forecast(Writer& out, const Result& result) {
   out.line("{}", out.bold(result.scenario_name));
   out.line("{}", out.faint(fmt::format("{} x {}, {} node{}", result.gpus, result.gpu, result.nodes,
@@ -81,6 +108,7 @@ void write_forecast(Writer& out, const Result& result) {
   for (const std::string& change : result.overrides) out.line("{}", out.faint("with " + change));
   out.blank();
   out.line("  step time     {}", out.bold(to_text(result.step.time)));
+  write_interval(out, result);
   if (result.throughput.tokens_per_s <= 0) return;
   out.line("  throughput    {} tokens/s, {} per GPU", grouped(result.throughput.tokens_per_s),
            grouped(result.throughput.tokens_per_s_per_gpu));
@@ -189,8 +217,9 @@ void write_memory_over_step(Writer& out, const Result& result) {
   if (!peak.time) when = fmt::format(" of step {}, in warm-up", peak.step);
   std::string kind = memory_kind_name(peak.kind);
   std::replace(kind.begin(), kind.end(), '_', ' ');
-  out.line("  {:<15} peak of {} at {}{}: {} ({})", "", to_text(peak.allocated),
-           peak.operation.empty() ? "its end" : peak.operation, when, peak.allocation, kind);
+  out.line("  {:<15} peak of {} {}{}: {} ({})", "", to_text(peak.allocated),
+           peak.operation.empty() ? "between operations" : "at " + peak.operation, when,
+           peak.allocation, kind);
 }
 
 void write_causes(Writer& out, const Result& result) {
@@ -205,6 +234,20 @@ void write_causes(Writer& out, const Result& result) {
   }
 }
 
+void write_what_if(Writer& out, const Result& result) {
+  if (result.what_if.empty()) return;
+  out.blank();
+  out.line("{}", out.bold("What if: the step with"));
+  for (const WhatIf& one : result.what_if) {
+    if (!one.step) {
+      out.line("  {:<42}no forecast", one.text);
+      continue;
+    }
+    const double change = one.step->seconds() / std::max(1e-12, result.step.time.seconds()) - 1;
+    out.line("  {:<42}{:>10}  {:>+6.1f} %", one.text, to_text(*one.step), change * 100);
+  }
+}
+
 }  // namespace
 
 std::string summarise(const Result& result, const SummaryStyle& style) {
@@ -216,6 +259,7 @@ std::string summarise(const Result& result, const SummaryStyle& style) {
   write_memory(out, result);
   write_memory_over_step(out, result);
   write_causes(out, result);
+  write_what_if(out, result);
   if (!result.warnings.empty()) {
     out.blank();
     for (const std::string& warning : result.warnings) {
@@ -229,6 +273,25 @@ std::string summarise(const Result& result, const SummaryStyle& style) {
                      result.gpus, result.simulator.wall_s * 1e3,
                      grouped(static_cast<double>(result.simulator.events)))));
   return out.take();
+}
+
+std::string summarise_advice(const Result& result) {
+  std::string text;
+  if (!result.out_of_memory || result.out_of_memory->tried == 0) return text;
+  const OutOfMemoryResult& what = *result.out_of_memory;
+  const auto out = std::back_inserter(text);
+  if (what.suggestions.empty()) {
+    fmt::format_to(out, "  none of the {} single changes that were tried makes it fit\n",
+                   what.tried);
+    return text;
+  }
+  fmt::format_to(out, "  it fits with any one of these; each was run:\n");
+  for (const MemorySuggestion& one : what.suggestions) {
+    fmt::format_to(out, "    {:<42} {} of {}, {} a step, {} tokens/s per GPU\n",
+                   one.key + "=" + one.value, to_text(one.used), to_text(result.memory.capacity),
+                   to_text(one.step_time), grouped(one.tokens_per_s_per_gpu));
+  }
+  return text;
 }
 
 }  // namespace shardsim::scenario

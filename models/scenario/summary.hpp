@@ -15,4 +15,7 @@ struct SummaryStyle {
 /// Lines of at most 100 columns, ending with a newline.
 std::string summarise(const Result& result, const SummaryStyle& style);
 
+/// Lines on what would make a run fit that ran out of memory; none if nothing was tried.
+std::string summarise_advice(const Result& result);
+
 }  // namespace shardsim::scenario

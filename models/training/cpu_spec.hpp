@@ -34,6 +34,9 @@ struct CpuSpec {
   std::optional<simcore::BitRate> host_link;
   simcore::SimTime host_optimizer = simcore::SimTime::microseconds(1'390);
 
+  simcore::SimTime device_malloc = simcore::SimTime::microseconds(300);
+  simcore::SimTime device_free = simcore::SimTime::microseconds(300);
+
   /// From the end of a launch call to the start on an idle GPU.
   simcore::SimTime launch_latency = simcore::SimTime::microseconds(5);
 
@@ -102,6 +105,17 @@ struct CpuSpec {
     fields
         .optional("dtensor_fused", &CpuSpec::dtensor_fused,
                   "The same with the fused implementation, one operation on five lists.")
+        .at_least(none);
+    fields
+        .optional("device_malloc", &CpuSpec::device_malloc,
+                  "One cudaMalloc of a segment, or mapping of its pages (assumed). Creating, "
+                  "mapping and enabling one page of 2 MiB takes about 70 us (vAttention, 2024, "
+                  "table 3), and a segment is larger. Nothing where the workload prescribes times.")
+        .at_least(none);
+    fields
+        .optional("device_free", &CpuSpec::device_free,
+                  "One cudaFree of a segment, after the wait for an idle GPU that goes before it "
+                  "(assumed: as cudaMalloc).")
         .at_least(none);
   }
 };

@@ -1,5 +1,8 @@
 #include "models/training/ddp.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "models/training/ddp_buckets.hpp"
 
 namespace shardsim::training {
@@ -16,9 +19,13 @@ Ddp::Ddp(const TrainingSpec& spec, const GroupSizes&, UnitRecorder& recorder)
   world_ = recorder_.program().create_communicator("world");
   create_parameters();
   prescribed_ = parameters_.empty();
-  Bucket all{.name = "ARall", .place = BucketPlace::all};
-  for (std::size_t i = 0; i < parameters_.size(); ++i) all.parameters.push_back(i);
-  set_buckets({std::move(all)});
+  if (finds_unused()) {
+    set_registered_buckets();
+  } else {
+    Bucket all{.name = "ARall", .place = BucketPlace::all};
+    for (std::size_t i = 0; i < parameters_.size(); ++i) all.parameters.push_back(i);
+    set_buckets({std::move(all)});
+  }
   recorder_.workload().set_gradient_hook(
       [this](cuda::ProgramRecorder&, const Gradient& gradient) { gradient_ready(gradient); });
 }
@@ -64,29 +71,61 @@ void Ddp::set_buckets(std::vector<Bucket> buckets) {
   next_bucket_ = 0;
 }
 
-void Ddp::rebuild_buckets() {
-  rebuilt_ = true;
+/// One each for the head, the blocks and the embedding.
+std::vector<Ddp::Bucket> Ddp::prescribed_buckets() const {
   std::vector<Bucket> buckets;
-  if (prescribed_) {
-    buckets.push_back({.name = "ARhead", .place = BucketPlace::head});
-    for (int block = recorder_.workload().blocks() - 1; block >= 0; --block) {
-      buckets.push_back({.name = "AR" + unit_name(block), .place = BucketPlace::block});
-    }
-    buckets.push_back({.name = "ARemb", .place = BucketPlace::embedding});
-  } else {
-    std::vector<Bytes> sizes;
-    for (const std::size_t id : ready_order_) {
-      sizes.push_back(size_of(parameters_[id].elements, master_type_));
-    }
-    const Bytes first = spec_.bucket_cap.value_or(ddp_first_bucket_cap);
-    const Bytes others = spec_.bucket_cap.value_or(ddp_bucket_cap);
-    for (const std::vector<std::size_t>& group : assign_buckets(sizes, first, others)) {
-      Bucket bucket{.name = "ARbucket" + std::to_string(buckets.size())};
-      for (const std::size_t i : group) bucket.parameters.push_back(ready_order_[i]);
-      buckets.push_back(std::move(bucket));
-    }
+  buckets.push_back({.name = "ARhead", .place = BucketPlace::head});
+  for (int block = recorder_.workload().blocks() - 1; block >= 0; --block) {
+    buckets.push_back({.name = "AR" + unit_name(block), .place = BucketPlace::block});
+  }
+  buckets.push_back({.name = "ARemb", .place = BucketPlace::embedding});
+  return buckets;
+}
+
+std::vector<Ddp::Bucket> Ddp::buckets_of(const std::vector<std::size_t>& order) const {
+  std::vector<Bytes> sizes;
+  for (const std::size_t id : order) {
+    sizes.push_back(size_of(parameters_[id].elements, master_type_));
+  }
+  const Bytes first = spec_.bucket_cap.value_or(ddp_first_bucket_cap);
+  const Bytes others = spec_.bucket_cap.value_or(ddp_bucket_cap);
+  std::vector<Bucket> buckets;
+  for (const std::vector<std::size_t>& group : assign_buckets(sizes, first, others)) {
+    Bucket bucket;
+    for (const std::size_t i : group) bucket.parameters.push_back(order[i]);
+    buckets.push_back(std::move(bucket));
+  }
+  return buckets;
+}
+
+void Ddp::name_and_set_buckets(std::vector<Bucket> buckets) {
+  for (std::size_t i = 0; i < buckets.size(); ++i) {
+    buckets[i].name = "ARbucket" + std::to_string(i);
   }
   set_buckets(std::move(buckets));
+}
+
+void Ddp::rebuild_buckets() {
+  rebuilt_ = true;
+  if (prescribed_) {
+    set_buckets(prescribed_buckets());
+  } else {
+    name_and_set_buckets(buckets_of(ready_order_));
+  }
+}
+
+/// Buckets are filled in the order of registration and reduced in the reverse: the one with the
+/// first bucket's cap is the last.
+void Ddp::set_registered_buckets() {
+  rebuilt_ = true;
+  if (prescribed_) return set_buckets(prescribed_buckets());
+  std::vector<std::size_t> order;
+  for (const ParameterRef& parameter : registration_order(recorder_.workload())) {
+    order.push_back(parameter_ids_.at({parameter.unit, parameter.parameter}));
+  }
+  std::vector<Bucket> buckets = buckets_of(order);
+  std::reverse(buckets.begin(), buckets.end());
+  name_and_set_buckets(std::move(buckets));
 }
 
 void Ddp::pre_forward(int unit) {
@@ -167,6 +206,24 @@ void Ddp::launch_ready_buckets() {
   while (next_bucket_ < buckets_.size() && buckets_[next_bucket_].pending == 0) {
     all_reduce(buckets_[next_bucket_++]);
   }
+  if (finds_unused() && next_bucket_ == buckets_.size() && !used_map_reduced_) {
+    all_reduce_used_map();
+  }
+}
+
+/// One integer for each parameter, behind the last bucket.
+void Ddp::all_reduce_used_map() {
+  cuda::ProgramRecorder& program = recorder_.program();
+  const auto count = static_cast<std::int64_t>(parameters_.size());
+  const cuda::CollectiveSpec spec{.kind = cuda::CollectiveKind::all_reduce,
+                                  .communicator = world_,
+                                  .bytes = size_of(count, gpu::DataType::fp32),
+                                  .type = gpu::DataType::fp32,
+                                  .fixed_time = {},
+                                  .cpu_cost = {}};
+  program.wait_stream(nccl_stream_, UnitRecorder::compute);
+  program.launch(nccl_stream_, "ARused", recorder_.workload().bucket(BucketPlace::embedding, spec));
+  used_map_reduced_ = program.record_event(nccl_stream_);
 }
 
 void Ddp::all_reduce(Bucket& bucket) {
@@ -199,6 +256,10 @@ void Ddp::finish_backward() {
     copy_back(bucket);
     bucket.reduced.reset();
     bucket.pending = bucket.parameters.size();
+  }
+  if (used_map_reduced_) {
+    recorder_.program().wait_event(UnitRecorder::compute,
+                                   *std::exchange(used_map_reduced_, std::nullopt));
   }
   next_bucket_ = 0;
   ++synchronized_backwards_;

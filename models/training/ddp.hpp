@@ -5,10 +5,11 @@
 // became ready; one copy kernel a gradient into its bucket; launches in bucket order; waits and
 // copies back at the end of backward; autocast's low-precision weight copies where the compute type
 // differs from the parameters'.
-// Assumes every parameter gets a gradient (find_unused_parameters=False), no buffers to broadcast,
-// and that autocast copies every parameter of two or more dimensions.
-// A workload of prescribed times has one bucket for the head, each block and the embedding.
-// Source: torch/csrc/distributed/c10d/reducer.cpp, torch/nn/parallel/distributed.py.
+// With find_unused_parameters: buckets in the order of registration, and the map of used
+// parameters. Assumes every parameter gets a gradient, no buffers to broadcast, and that autocast
+// copies every parameter of two or more dimensions. A workload of prescribed times has one bucket
+// for the head, each block and the embedding. Source: torch/csrc/distributed/c10d/reducer.cpp,
+// torch/nn/parallel/distributed.py.
 #pragma once
 
 #include <cstdint>
@@ -65,6 +66,12 @@ class Ddp final : public ShardingStrategy {
   void create_parameters();
   void set_buckets(std::vector<Bucket> buckets);
   void rebuild_buckets();
+  void set_registered_buckets();
+  void name_and_set_buckets(std::vector<Bucket> buckets);
+  std::vector<Bucket> prescribed_buckets() const;
+  std::vector<Bucket> buckets_of(const std::vector<std::size_t>& order) const;
+  bool finds_unused() const { return spec_.find_unused_parameters && !spec_.static_graph; }
+  void all_reduce_used_map();
   void gradient_ready(const Gradient& gradient);
   void prescribed_gradient_ready(BucketPlace place);
   void accumulate(Parameter& parameter, Buffer fresh);
@@ -89,6 +96,7 @@ class Ddp final : public ShardingStrategy {
   std::vector<std::size_t> ready_order_;
   int synchronized_backwards_ = 0;
   bool rebuilt_ = false;
+  std::optional<cuda::EventId> used_map_reduced_;
   std::optional<OptimizerStep> optimizer_;
 };
 

@@ -109,12 +109,11 @@ void ExplicitWorkload::module_backward(cuda::ProgramRecorder& recorder,
   if (!sized_) return;
   at_module(ModulePoint::post_backward, parameter.unit, module);
   const std::int64_t elements = parameters(parameter.unit)[parameter.parameter].elements();
-  gradient_ready(
-      recorder,
-      {parameter.unit, parameter.parameter,
-       recorder.allocate(simcore::Bytes{elements * gpu::bytes_per_element(compute_type())},
-                         cuda::ProgramRecorder::compute_stream, cuda::MemoryKind::gradients,
-                         "gradient")});
+  gradient_ready(recorder, {parameter.unit, parameter.parameter,
+                            recorder.allocate(
+                                simcore::Bytes{elements * gpu::bytes_per_element(compute_type())},
+                                cuda::ProgramRecorder::compute_stream, cuda::MemoryKind::gradients,
+                                "gradient")});
 }
 
 void ExplicitWorkload::embedding_forward(cuda::ProgramRecorder& recorder) {

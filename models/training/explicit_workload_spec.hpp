@@ -77,9 +77,10 @@ struct ExplicitSpec {
                   "FSDP2 and ZeRO-3: copy of the gathered buffer into parameters.")
         .at_least(zero);
     fields
-        .optional("gradient_copy_in", &ExplicitSpec::gradient_copy_in,
-                  "FSDP2: copy of gradients into the reduce-scatter's buffer; ZeRO: of each gradient "
-                  "into its bucket.")
+        .optional(
+            "gradient_copy_in", &ExplicitSpec::gradient_copy_in,
+            "FSDP2: copy of gradients into the reduce-scatter's buffer; ZeRO: of each gradient "
+            "into its bucket.")
         .at_least(zero);
     fields
         .optional("host_copy", &ExplicitSpec::host_copy,

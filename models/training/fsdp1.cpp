@@ -55,24 +55,36 @@ Fsdp1::Fsdp1(const TrainingSpec& spec, const GroupSizes& groups, UnitRecorder& r
   create_units();
 }
 
+Fsdp1::~Fsdp1() {
+  if (!wrapping_) return;
+  recorder_.workload().set_module_hook({});
+  recorder_.workload().set_gradient_hook({});
+}
+
 void Fsdp1::create_units() {
+  Workload& model = recorder_.workload();
+  if (spec_.wrap_policy == WrapPolicy::size) {
+    wrap();
+  } else {
+    for (int index = root_unit; index < model.blocks(); ++index) add_unit(model.parameters(index));
+  }
+  optimizer_.emplace(spec_, std::move(tensors_));
+}
+
+void Fsdp1::add_unit(const std::vector<ParameterShape>& parameters) {
   constexpr std::int64_t alignment_bytes = 16;
   const std::int64_t alignment =
       spec_.use_orig_params ? alignment_bytes / gpu::bytes_per_element(compute_type_) : 1;
-  std::vector<OptimizedTensor> tensors;
-  for (int index = root_unit; index < recorder_.workload().blocks(); ++index) {
-    Unit unit;
-    unit.index = index;
-    unit.sizes = flatten(recorder_.workload().parameters(index), shard_ranks_, alignment);
-    const std::string name = "flat_param" + unit_name(index);
-    if (!spec_.cpu_offload) {
-      recorder_.allocate(size_of(unit.sizes.shard_elements, master_type_), UnitRecorder::compute,
-                         MemoryKind::parameters, name);
-    }
-    tensors.push_back({name, unit.sizes.shard_elements});
-    units_.push_back(std::move(unit));
+  Unit unit;
+  unit.index = root_unit + static_cast<int>(units_.size());
+  unit.sizes = flatten(parameters, shard_ranks_, alignment);
+  const std::string name = "flat_param" + unit_name(unit.index);
+  if (!spec_.cpu_offload) {
+    recorder_.allocate(size_of(unit.sizes.shard_elements, master_type_), UnitRecorder::compute,
+                       MemoryKind::parameters, name);
   }
-  optimizer_.emplace(spec_, std::move(tensors));
+  tensors_.push_back({name, unit.sizes.shard_elements});
+  units_.push_back(std::move(unit));
 }
 
 void Fsdp1::unshard(Unit& unit) {
@@ -158,13 +170,19 @@ void Fsdp1::root_pre_forward() {
   // The first all-gather must see the parameters that the optimizer has written.
   recorder_.program().wait_stream(unshard_stream_, UnitRecorder::compute);
   recorder_.program().wait_stream(pre_unshard_stream_, UnitRecorder::compute);
-  for (Unit& unit : units_) unit.needs_forward_unshard = true;
+  for (Unit& unit : units_) {
+    unit.needs_forward_unshard = true;
+    unit.modules_left = 0;  // recomputation may have stopped inside a unit
+  }
 }
 
 void Fsdp1::pre_forward(int index) {
   if (index == root_unit) root_pre_forward();
+  if (is_called_for(index)) before_forward(unit(index));
+}
+
+void Fsdp1::before_forward(Unit& current) {
   recorder_.hooks();
-  Unit& current = unit(index);
   if (!current.prefetched || spec_.fsdp1_v113) unshard(current);
   current.needs_forward_unshard = false;
   recorder_.program().wait_stream(UnitRecorder::compute, unshard_stream_);
@@ -175,7 +193,7 @@ void Fsdp1::prefetch_forward(const Unit& current) {
   if (spec_.forward_prefetch == 0 || !forward_order_known_) return;
   if (spec_.fsdp1_v113 && current.index != root_unit) return;
   const int next = current.index + 1;
-  if (next >= recorder_.workload().blocks()) return;
+  if (next + 1 >= static_cast<int>(units_.size())) return;
   Unit& target = unit(next);
   if (!target.needs_forward_unshard || target.prefetched) return;
   unshard(target);
@@ -183,16 +201,24 @@ void Fsdp1::prefetch_forward(const Unit& current) {
 }
 
 void Fsdp1::post_forward(int index) {
-  Unit& current = unit(index);
-  current.post_forward_index = post_forward_order_.size();
-  post_forward_order_.push_back(index);
-  reshard(current, reshards_after_forward_ && index != root_unit, "fwd");
+  if (is_called_for(index)) after_forward(unit(index));
+}
+
+void Fsdp1::after_forward(Unit& current) {
+  if (!current.post_forward_index) {  // recomputation does not count
+    current.post_forward_index = post_forward_order_.size();
+    post_forward_order_.push_back(current.index);
+  }
+  reshard(current, reshards_after_forward_ && current.index != root_unit, "fwd");
   current.needs_backward_unshard = true;
 }
 
 void Fsdp1::pre_backward(int index) {
+  if (is_called_for(index)) before_backward(unit(index));
+}
+
+void Fsdp1::before_backward(Unit& current) {
   recorder_.hooks();
-  Unit& current = unit(index);
   if (current.needs_backward_unshard) {
     if (!current.prefetched || spec_.fsdp1_v113) unshard(current);
     recorder_.program().wait_stream(UnitRecorder::compute, unshard_stream_);
@@ -215,7 +241,10 @@ bool Fsdp1::frees_in_backward() const {
 }
 
 void Fsdp1::post_backward(int index) {
-  Unit& current = unit(index);
+  if (is_called_for(index)) after_backward(unit(index));
+}
+
+void Fsdp1::after_backward(Unit& current) {
   collect_gradient(current);
   reshard(current, frees_in_backward(), "bwd");
   if (spec_.backward_prefetch.policy() == BackwardPrefetchPolicy::post) prefetch_backward(current);
@@ -228,14 +257,17 @@ void Fsdp1::finish_backward() {
     if (is_hybrid()) recorder_.program().wait_stream(UnitRecorder::compute, all_reduce_stream_);
   }
   if (spec_.cpu_offload) {
-    recorder_.program().synchronize_event(
-        recorder_.program().record_event(UnitRecorder::compute), "gradients in host memory");
+    recorder_.program().synchronize_event(recorder_.program().record_event(UnitRecorder::compute),
+                                          "gradients in host memory");
     for (Unit& unit : units_) {
       recorder_.release(unit.sharded_gradient);
       if (micro_batch_.reduce_gradients) recorder_.release(unit.unsharded_gradient);
     }
   }
-  for (Unit& unit : units_) unit.post_forward_index.reset();
+  for (Unit& unit : units_) {
+    unit.post_forward_index.reset();
+    unit.in_backward = false;
+  }
   post_forward_order_.clear();
   forward_order_known_ = true;
 }

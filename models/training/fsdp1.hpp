@@ -1,5 +1,5 @@
-// FSDP1 (PyTorch's FullyShardedDataParallel) as a program: the root and each block are one flat
-// parameter.
+// FSDP1 (PyTorch's FullyShardedDataParallel) as a program: the root and each block, or each module
+// that wrap_policy.hpp makes a unit, are one flat parameter.
 //
 // Models: flat parameters with their padding; the streams unshard, pre_unshard, post_backward and,
 // for hybrid sharding, all_reduce; the rate limiter, whose queue of free events lives as long as
@@ -16,8 +16,10 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/training/fsdp_units.hpp"
@@ -25,6 +27,7 @@
 #include "models/training/sharding_strategy.hpp"
 #include "models/training/training_spec.hpp"
 #include "models/training/unit_recorder.hpp"
+#include "models/training/wrap_policy.hpp"
 
 namespace shardsim::training {
 
@@ -33,6 +36,9 @@ class Fsdp1 final : public ShardingStrategy {
   /// Creates streams and communicators ("shard", and "repl" for hybrid sharding; "world" alone
   /// without sharding) and allocates the flat parameters' shards.
   Fsdp1(const TrainingSpec& spec, const GroupSizes& groups, UnitRecorder& recorder);
+  ~Fsdp1() override;
+  Fsdp1(const Fsdp1&) = delete;
+  Fsdp1& operator=(const Fsdp1&) = delete;
 
   void begin_micro_batch(const MicroBatch& micro_batch) override { micro_batch_ = micro_batch; }
   void pre_forward(int unit) override;
@@ -58,6 +64,13 @@ class Fsdp1 final : public ShardingStrategy {
     Buffer unsharded_gradient;  ///< flat; kept over no_sync micro-batches, and without sharding
     gpu::DataType unsharded_gradient_type = gpu::DataType::fp32;
     Buffer sharded_gradient;
+
+    // Wrapping by size: where the hooks of modules stand in the unit.
+    std::size_t modules = 0;
+    std::size_t modules_left = 0;  ///< of the forward that is under way
+    bool in_backward = false;
+    std::size_t parameters = 0;
+    std::vector<cuda::TensorId> fresh;  ///< gradients of this backward
   };
   struct FreeEvent {
     cuda::EventId event = 0;
@@ -65,6 +78,17 @@ class Fsdp1 final : public ShardingStrategy {
   };
 
   void create_units();
+  void add_unit(const std::vector<ParameterShape>& parameters);
+  void wrap();
+  bool is_called_for(int index) const { return !wrapping_ || index == root_unit; }
+  void at_module(const ModulePass& pass);
+  void gradient_ready(const Gradient& gradient);
+  std::vector<cuda::TensorId> take_gradients(Unit& unit);
+
+  void before_forward(Unit& current);
+  void after_forward(Unit& current);
+  void before_backward(Unit& current);
+  void after_backward(Unit& current);
   Unit& unit(int index) { return units_[static_cast<std::size_t>(index + 1)]; }
   bool mixed_precision() const { return compute_type_ != master_type_; }
 
@@ -73,7 +97,6 @@ class Fsdp1 final : public ShardingStrategy {
   bool pre_unshard(Unit& unit);
   void wait_for_free_event(const Unit& unit);
   void all_gather(Unit& unit);
-  void free_low_precision_shard(Unit& unit);
   void reshard(Unit& unit, bool free, const char* pass);
   void prefetch_forward(const Unit& current);
   void prefetch_backward(const Unit& current);
@@ -108,7 +131,10 @@ class Fsdp1 final : public ShardingStrategy {
   cuda::CommunicatorId replica_communicator_ = 0;
 
   MicroBatch micro_batch_;
-  std::vector<Unit> units_;  ///< the root first
+  std::vector<Unit> units_;           ///< the root first
+  std::optional<Wrapping> wrapping_;  ///< by size
+  std::map<std::pair<int, std::size_t>, std::size_t> unit_of_parameter_;
+  std::vector<OptimizedTensor> tensors_;
   std::deque<FreeEvent> free_events_;
   std::vector<int> post_forward_order_;
   bool forward_order_known_ = false;  ///< recorded in the first iteration

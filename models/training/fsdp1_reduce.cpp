@@ -18,9 +18,7 @@ void Fsdp1::collect_gradient(Unit& unit) {
       recorder_.allocate(bytes, UnitRecorder::compute, MemoryKind::gradients, "flat gradient");
   recorder_.copy(UnitRecorder::compute, CopyRole::concatenate, unit.index, "cat", bytes * 2,
                  unit.sizes.tensors);
-  for (const Gradient& gradient : recorder_.workload().take_gradients(unit.index)) {
-    recorder_.program().free(gradient.tensor);
-  }
+  for (const cuda::TensorId gradient : take_gradients(unit)) recorder_.program().free(gradient);
   if (!unit.unsharded_gradient) {
     unit.unsharded_gradient = flat;
     unit.unsharded_gradient_type = compute_type_;

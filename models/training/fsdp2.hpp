@@ -9,10 +9,10 @@
 // micro-batch, and that the root's post-backward runs in the final callback (its inputs are
 // integers).
 // With CPU offload sharded parameters, gradients and optimizer live in host memory: copies to the
-// GPU before each all-gather, copies back after each reduction, for which the CPU waits in the final
-// callback - or at once, if it adds them to gradients that are there already.
-// Leaves out sharding on other dimensions than 0, and torch.compile.
-// Source: torch/distributed/fsdp/_fully_shard/{_fsdp_param_group,_fsdp_state,_fsdp_collectives}.py.
+// GPU before each all-gather, copies back after each reduction, for which the CPU waits in the
+// final callback - or at once, if it adds them to gradients that are there already. Leaves out
+// sharding on other dimensions than 0, and torch.compile. Source:
+// torch/distributed/fsdp/_fully_shard/{_fsdp_param_group,_fsdp_state,_fsdp_collectives}.py.
 #pragma once
 
 #include <cstdint>

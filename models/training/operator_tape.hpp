@@ -28,8 +28,7 @@ namespace shardsim::training {
 using ParameterGradientSink = std::function<void(std::size_t index, cuda::TensorId gradient)>;
 
 /// Told of the hooks around each module, with the parameters that it owns.
-using ModuleSink =
-    std::function<void(ModulePoint point, std::span<const std::size_t> parameters)>;
+using ModuleSink = std::function<void(ModulePoint point, std::span<const std::size_t> parameters)>;
 
 class OperatorTape {
  public:
@@ -55,8 +54,7 @@ class OperatorTape {
                    const ModuleSink& modules);
   void issue_forward(cuda::ProgramRecorder& recorder, const Operator& op, bool recompute);
   void run_backward(cuda::ProgramRecorder& recorder, const Operator& op,
-                    const ParameterGradientSink& sink,
-                    const std::function<void()>& kernels_issued);
+                    const ParameterGradientSink& sink, const std::function<void()>& kernels_issued);
   void pass_gradient(cuda::ProgramRecorder& recorder, const Operator& op);
   void accumulate(cuda::ProgramRecorder& recorder, const Operator& op, ValueId value,
                   cuda::TensorId gradient);

@@ -85,6 +85,13 @@ void TrainingSpec::describe(simcore::Fields<TrainingSpec>& fields) {
   fields.optional("fsdp1_v113", &TrainingSpec::fsdp1_v113,
                   "FSDP1 as in torch 1.13: the limiter is asked again for a prefetched unit, and "
                   "only the root prefetches in forward.");
+  fields.optional("wrap_policy", &TrainingSpec::wrap_policy,
+                  "FSDP1: units are the blocks (`transformer_auto_wrap_policy`) or modules of at "
+                  "least `min_num_params` elements (`size_based_auto_wrap_policy`).");
+  fields
+      .optional("min_num_params", &TrainingSpec::min_num_params,
+                "FSDP1, `wrap_policy: size`: elements from which on a module is a unit.")
+      .at_least(1);
   fields.optional("gradient_sync", &TrainingSpec::gradient_sync,
                   "When gradients are reduced under gradient accumulation: in each micro-batch, in "
                   "the last (`no_sync` before), or all-reduced across replicas in the last.");
@@ -101,6 +108,9 @@ void TrainingSpec::describe(simcore::Fields<TrainingSpec>& fields) {
                   "DDP: gradients are views into the buckets.");
   fields.optional("static_graph", &TrainingSpec::static_graph,
                   "DDP: buckets are rebuilt after the second iteration, not the first.");
+  fields.optional("find_unused_parameters", &TrainingSpec::find_unused_parameters,
+                  "DDP: buckets follow the order of registration from the first iteration on and "
+                  "are never rebuilt; a map of used parameters is reduced, too.");
   fields.optional("optimizer", &TrainingSpec::optimizer, "Optimizer.");
   fields.optional("optimizer_implementation", &TrainingSpec::optimizer_implementation,
                   "One kernel per operation over all tensors (`foreach`), or one fused kernel. "
@@ -145,8 +155,9 @@ void check_offload(const TrainingSpec& spec, KeyCheck& keys) {
 }
 
 void check_fsdp2(const TrainingSpec& spec, KeyCheck& keys) {
-  keys.without_effect("fsdp2", {"limit_all_gathers", "use_orig_params", "fsdp1_v113", "bucket_cap",
-                                "gradient_as_bucket_view", "static_graph", "zero"});
+  keys.without_effect("fsdp2", {"limit_all_gathers", "use_orig_params", "fsdp1_v113", "wrap_policy",
+                                "min_num_params", "bucket_cap", "gradient_as_bucket_view",
+                                "static_graph", "find_unused_parameters", "zero"});
   check_offload(spec, keys);
   if (spec.sharding == Sharding::no_shard) {
     keys.error("sharding", "fsdp2 always shards: use strategy ddp for replicas");
@@ -161,9 +172,13 @@ void check_fsdp2(const TrainingSpec& spec, KeyCheck& keys) {
 }
 
 void check_fsdp1(const TrainingSpec& spec, KeyCheck& keys) {
-  keys.without_effect("fsdp1", {"reshard_after_forward", "root_rule", "reshard_after_backward",
-                                "bucket_cap", "gradient_as_bucket_view", "static_graph", "zero"});
+  keys.without_effect(
+      "fsdp1", {"reshard_after_forward", "root_rule", "reshard_after_backward", "bucket_cap",
+                "gradient_as_bucket_view", "static_graph", "find_unused_parameters", "zero"});
   check_offload(spec, keys);
+  if (spec.wrap_policy == WrapPolicy::block) {
+    keys.without_effect("fsdp1 unless wrap_policy is size", {"min_num_params"});
+  }
   if (spec.backward_prefetch.depth() > 1) {
     keys.error("backward_prefetch", "fsdp1 prefetches one unit: expected pre, post or none");
   }
@@ -176,26 +191,40 @@ void check_fsdp1(const TrainingSpec& spec, KeyCheck& keys) {
 }
 
 void check_ddp(const TrainingSpec& spec, KeyCheck& keys) {
-  keys.without_effect("ddp",
-                      {"sharding", "shard_group", "reshard_after_forward", "root_rule",
-                       "reshard_after_backward", "backward_prefetch", "forward_prefetch",
-                       "limit_all_gathers", "use_orig_params", "fsdp1_v113", "reduce_dtype",
-                       "cpu_offload", "zero"});
+  keys.without_effect("ddp", {"sharding", "shard_group", "reshard_after_forward", "root_rule",
+                              "reshard_after_backward", "backward_prefetch", "forward_prefetch",
+                              "limit_all_gathers", "use_orig_params", "fsdp1_v113", "wrap_policy",
+                              "min_num_params", "reduce_dtype", "cpu_offload", "zero"});
   if (spec.gradient_sync == GradientSync::all_reduce_last) {
     keys.error("gradient_sync", "all_reduce_last is a setting of fsdp2");
   }
 }
 
-/// DeepSpeed has its own settings, in a section of its own; some belong to stage 3 or to the others.
+/// DeepSpeed has its own settings, in a section of its own; some belong to stage 3 or to the
+/// others.
 void check_zero(const TrainingSpec& spec, const ConfigNode& node, Diagnostics& diagnostics) {
   const std::string strategy = simcore::print_value(spec.strategy);
   KeyCheck(node, diagnostics)
-      .without_effect(strategy,
-                      {"sharding", "shard_group", "reshard_after_forward", "root_rule",
-                       "reshard_after_backward", "backward_prefetch", "forward_prefetch",
-                       "limit_all_gathers", "use_orig_params", "fsdp1_v113", "gradient_sync",
-                       "reduce_dtype", "bucket_cap", "gradient_as_bucket_view", "static_graph",
-                       "optimizer_implementation", "cpu_offload"});
+      .without_effect(strategy, {"sharding",
+                                 "shard_group",
+                                 "reshard_after_forward",
+                                 "root_rule",
+                                 "reshard_after_backward",
+                                 "backward_prefetch",
+                                 "forward_prefetch",
+                                 "limit_all_gathers",
+                                 "use_orig_params",
+                                 "fsdp1_v113",
+                                 "wrap_policy",
+                                 "min_num_params",
+                                 "gradient_sync",
+                                 "reduce_dtype",
+                                 "bucket_cap",
+                                 "gradient_as_bucket_view",
+                                 "static_graph",
+                                 "find_unused_parameters",
+                                 "optimizer_implementation",
+                                 "cpu_offload"});
   const ConfigNode* settings = node.find("zero");
   if (settings == nullptr) return;
   KeyCheck keys(*settings, diagnostics);

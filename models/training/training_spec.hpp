@@ -24,6 +24,8 @@ enum class Sharding : std::uint8_t {
   hybrid_shard_zero2,  ///< shard_grad_op within the group, replicated across groups
   no_shard,
 };
+/// Which modules FSDP1 makes units of: blocks, or whatever is large enough.
+enum class WrapPolicy : std::uint8_t { block, size };
 enum class OptimizerKind : std::uint8_t { adamw, sgd };
 enum class OptimizerImplementation : std::uint8_t { foreach, fused };
 /// Element types of master parameters and of reductions.
@@ -78,12 +80,15 @@ struct TrainingSpec {
   bool limit_all_gathers = true;
   bool use_orig_params = false;
   bool fsdp1_v113 = false;
+  WrapPolicy wrap_policy = WrapPolicy::block;
+  std::int64_t min_num_params = 100'000'000;
   GradientSync gradient_sync = GradientSync::every_micro_batch;
   ElementType master_dtype = ElementType::fp32;
   ElementType reduce_dtype = ElementType::fp32;
   std::optional<simcore::Bytes> bucket_cap;
   bool gradient_as_bucket_view = false;
   bool static_graph = false;
+  bool find_unused_parameters = false;
   OptimizerKind optimizer = OptimizerKind::adamw;
   OptimizerImplementation optimizer_implementation = OptimizerImplementation::foreach;
   bool gradient_clipping = false;
@@ -147,6 +152,12 @@ struct EnumNames<training::Sharding> {
       {"hybrid_shard_zero2", training::Sharding::hybrid_shard_zero2},
       {"no_shard", training::Sharding::no_shard},
   });
+};
+
+template <>
+struct EnumNames<training::WrapPolicy> {
+  static constexpr auto values = std::to_array<EnumName<training::WrapPolicy>>(
+      {{"block", training::WrapPolicy::block}, {"size", training::WrapPolicy::size}});
 };
 
 template <>

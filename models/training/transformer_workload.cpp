@@ -144,8 +144,8 @@ void TransformerWorkload::embedding_forward(ProgramRecorder& recorder) {
 void TransformerWorkload::block_forward(ProgramRecorder& recorder, int block) {
   reserve_workspace(recorder, Pass::forward);
   at_module(ModulePoint::pre_forward, block);
-  stream_ = block_tapes_[static_cast<std::size_t>(block)].forward(recorder, *stream_,
-                                                                  modules_of(block));
+  stream_ =
+      block_tapes_[static_cast<std::size_t>(block)].forward(recorder, *stream_, modules_of(block));
   at_module(ModulePoint::post_forward, block);
 }
 
@@ -246,8 +246,7 @@ cuda::KernelSpec TransformerWorkload::copy(CopyRole, int, Bytes bytes, std::int6
 
 /// Copy engines do not compete with kernels; that they share PCIe with the network is left out.
 cuda::KernelSpec TransformerWorkload::host_copy(Bytes bytes, std::int64_t tensors) const {
-  const double seconds =
-      static_cast<double>(bytes.count) / setting_.host_link.bytes_per_second;
+  const double seconds = static_cast<double>(bytes.count) / setting_.host_link.bytes_per_second;
   return {.category = KernelCategory::copy,
           .work = gpu::FixedWork{simcore::SimTime::from_seconds(seconds)},
           .cpu_cost = setting_.cpu.launch_or_default() * tensors};

@@ -54,6 +54,8 @@ class TransformerWorkload final : public Workload {
     return unit == root_unit ? root_parameters_ : block_parameters_;
   }
 
+  std::size_t parameters_before_blocks() const override { return shape_.position_rows > 0 ? 2 : 1; }
+
   void embedding_forward(cuda::ProgramRecorder& recorder) override;
   void block_forward(cuda::ProgramRecorder& recorder, int block) override;
   void head_forward(cuda::ProgramRecorder& recorder) override;

@@ -93,6 +93,8 @@ class Workload {
   /// Parameters of `unit` (root_unit or 0..blocks-1), in registration order. Empty for prescribed
   /// workloads.
   virtual const std::vector<ParameterShape>& parameters(int unit) const = 0;
+  /// How many of the root's parameters the model registers before its blocks' (the embedding's).
+  virtual std::size_t parameters_before_blocks() const { return parameters(root_unit).size(); }
 
   // Compute, on the compute stream. Each allocates what it saves and frees what it consumed, and
   // backward passes each gradient on (gradient_ready).
@@ -164,5 +166,8 @@ class Workload {
   ModuleHook module_hook_;
   std::map<int, std::vector<Gradient>> gradients_;
 };
+
+/// All parameters in the order in which `model.parameters()` yields them.
+std::vector<ParameterRef> registration_order(const Workload& workload);
 
 }  // namespace shardsim::training

@@ -37,14 +37,11 @@ Zero12::~Zero12() { recorder_.workload().set_gradient_hook({}); }
 
 void Zero12::create_parameters() {
   const Workload& model = recorder_.workload();
-  for (int unit = root_unit; unit < model.blocks(); ++unit) {
-    const std::vector<ParameterShape>& shapes = model.parameters(unit);
-    for (std::size_t i = 0; i < shapes.size(); ++i) {
-      parameter_ids_[{unit, i}] = parameters_.size();
-      parameters_.push_back(
-          {.ref = {unit, i}, .elements = shapes[i].elements(), .offset = flat_elements_});
-      flat_elements_ += shapes[i].elements();
-    }
+  for (const ParameterRef& ref : registration_order(model)) {
+    const std::int64_t elements = model.parameters(ref.unit)[ref.parameter].elements();
+    parameter_ids_[{ref.unit, ref.parameter}] = parameters_.size();
+    parameters_.push_back({.ref = ref, .elements = elements, .offset = flat_elements_});
+    flat_elements_ += elements;
   }
   const std::int64_t multiple = alignment_factor * ranks_;
   flat_elements_ = divide_up(flat_elements_, multiple) * multiple;
@@ -75,8 +72,7 @@ void Zero12::keep_gradient(Parameter& parameter, Buffer fresh) {
 void Zero12::allocate_buffers() {
   if (!spec_.contiguous_gradients || !buffers_.empty()) return;
   for (int i = 0; i < (overlaps_ ? 2 : 1); ++i) {
-    buffers_.push_back(recorder_.allocate(bytes_of(spec_.reduce_bucket_size),
-                                          UnitRecorder::compute,
+    buffers_.push_back(recorder_.allocate(bytes_of(spec_.reduce_bucket_size), UnitRecorder::compute,
                                           MemoryKind::communication_buffers, "gradient bucket"));
   }
 }
@@ -106,15 +102,15 @@ void Zero12::copy(std::string_view name, CopyRole role, Bytes bytes) {
 void Zero12::collective(CollectiveKind kind, std::string_view prefix, std::int64_t elements) {
   std::vector<ParameterRef> parts;
   for (const std::size_t id : bucket_.parameters) parts.push_back(parameters_[id].ref);
-  recorder_.program().launch(
-      reduction_stream_, std::string(prefix) + std::to_string(reduced_buckets_),
-      recorder_.workload().collective_of(CollectiveRole::bucket, parts,
-                                         {.kind = kind,
-                                          .communicator = communicator_,
-                                          .bytes = bytes_of(elements),
-                                          .type = type_,
-                                          .fixed_time = {},
-                                          .cpu_cost = {}}));
+  recorder_.program().launch(reduction_stream_,
+                             std::string(prefix) + std::to_string(reduced_buckets_),
+                             recorder_.workload().collective_of(CollectiveRole::bucket, parts,
+                                                                {.kind = kind,
+                                                                 .communicator = communicator_,
+                                                                 .bytes = bytes_of(elements),
+                                                                 .type = type_,
+                                                                 .fixed_time = {},
+                                                                 .cpu_cost = {}}));
 }
 
 void Zero12::reduce_bucket() {
@@ -227,15 +223,14 @@ void Zero12::optimizer_step() {
   has_averaged_ = false;
   std::vector<ParameterRef> all;
   for (const Parameter& parameter : parameters_) all.push_back(parameter.ref);
-  recorder_.program().launch(
-      UnitRecorder::compute, "AG",
-      recorder_.workload().collective_of(CollectiveRole::all_gather, all,
-                                         {.kind = CollectiveKind::all_gather,
-                                          .communicator = communicator_,
-                                          .bytes = bytes_of(flat_elements_),
-                                          .type = type_,
-                                          .fixed_time = {},
-                                          .cpu_cost = {}}));
+  recorder_.program().launch(UnitRecorder::compute, "AG",
+                             recorder_.workload().collective_of(CollectiveRole::all_gather, all,
+                                                                {.kind = CollectiveKind::all_gather,
+                                                                 .communicator = communicator_,
+                                                                 .bytes = bytes_of(flat_elements_),
+                                                                 .type = type_,
+                                                                 .fixed_time = {},
+                                                                 .cpu_cost = {}}));
 }
 
 }  // namespace shardsim::training

@@ -1,5 +1,5 @@
-// DeepSpeed's ZeRO stages 1 and 2 as a program: whole 16-bit parameters in one flat buffer, of which
-// each rank owns a slice with its optimizer state.
+// DeepSpeed's ZeRO stages 1 and 2 as a program: whole 16-bit parameters in one flat buffer, of
+// which each rank owns a slice with its optimizer state.
 //
 // Models: buckets of gradients, copied into a buffer as they are made (stage 2, or with
 // overlap_comm) or after backward (stage 1); the bucket all-reduce of which the owner keeps its
@@ -88,10 +88,10 @@ class Zero12 final : public ShardingStrategy {
   std::map<std::pair<int, std::size_t>, std::size_t> parameter_ids_;
   std::int64_t flat_elements_ = 0;  ///< padded to a multiple of 2 x ranks
   Bucket bucket_;
-  int reduced_buckets_ = 0;         ///< of this micro-batch
-  std::vector<Buffer> buffers_;     ///< bucket buffers: two with overlap_comm
-  Buffer partition_;                ///< this micro-batch's part of the gradients
-  Buffer averaged_;                 ///< the sum over micro-batches
+  int reduced_buckets_ = 0;      ///< of this micro-batch
+  std::vector<Buffer> buffers_;  ///< bucket buffers: two with overlap_comm
+  Buffer partition_;             ///< this micro-batch's part of the gradients
+  Buffer averaged_;              ///< the sum over micro-batches
   bool has_averaged_ = false;
   std::optional<ZeroOptimizer> optimizer_;
 };

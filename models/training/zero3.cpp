@@ -107,9 +107,7 @@ void Zero3::at_module(const ModulePass& pass) {
 
 /// One parameter is gathered where it will be used; several through a flat buffer.
 void Zero3::all_gather(std::span<const ParameterId> set, bool prefetch) {
-  Gather gather{.flat = {},
-                .parameters = {set.begin(), set.end()},
-                .pending = set.size()};
+  Gather gather{.flat = {}, .parameters = {set.begin(), set.end()}, .pending = set.size()};
   if (set.size() == 1) {
     Parameter& parameter = parameters_[set.front()];
     parameter.full = recorder_.allocate(bytes_of(padded(parameter)), gather_stream_,
@@ -143,15 +141,14 @@ void Zero3::launch_gather(std::span<const ParameterId> set, cuda::StreamId strea
     elements += padded(parameters_[id]);
     parts.push_back(parameters_[id].ref);
   }
-  recorder_.program().launch(
-      stream, std::string(prefix) + unit_name(parts.front().unit),
-      recorder_.workload().collective_of(CollectiveRole::all_gather, parts,
-                                         {.kind = CollectiveKind::all_gather,
-                                          .communicator = communicator_,
-                                          .bytes = bytes_of(elements),
-                                          .type = type_,
-                                          .fixed_time = {},
-                                          .cpu_cost = {}}));
+  recorder_.program().launch(stream, std::string(prefix) + unit_name(parts.front().unit),
+                             recorder_.workload().collective_of(CollectiveRole::all_gather, parts,
+                                                                {.kind = CollectiveKind::all_gather,
+                                                                 .communicator = communicator_,
+                                                                 .bytes = bytes_of(elements),
+                                                                 .type = type_,
+                                                                 .fixed_time = {},
+                                                                 .cpu_cost = {}}));
 }
 
 /// Concatenates each parameter from the ranks' slots into memory of its own.
@@ -159,8 +156,8 @@ void Zero3::copy_out(std::span<const ParameterId> set, cuda::StreamId stream) {
   for (const ParameterId id : set) {
     Parameter& parameter = parameters_[id];
     const Bytes bytes = bytes_of(parameter.elements);
-    parameter.full = recorder_.allocate(bytes, stream, MemoryKind::gathered_parameters,
-                                        "gathered parameter");
+    parameter.full =
+        recorder_.allocate(bytes, stream, MemoryKind::gathered_parameters, "gathered parameter");
     recorder_.copy(stream, CopyRole::copy_out, parameter.ref.unit, "CO", bytes * 2);
   }
 }

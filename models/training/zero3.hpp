@@ -102,8 +102,8 @@ class Zero3 final : public ShardingStrategy, private ParameterActions {
     std::vector<ParameterId> parameters;
     std::vector<Buffer> loose;  ///< gradients that are not in the buffer
   } bucket_;
-  int reduced_buckets_ = 0;       ///< of this micro-batch
-  bool has_gradients_ = false;    ///< the partition holds those of earlier micro-batches
+  int reduced_buckets_ = 0;     ///< of this micro-batch
+  bool has_gradients_ = false;  ///< the partition holds those of earlier micro-batches
   std::optional<ZeroOptimizer> optimizer_;
 };
 

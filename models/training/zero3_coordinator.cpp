@@ -21,9 +21,8 @@ Zero3Coordinator::Zero3Coordinator(const CoordinatorLimits& limits,
                                    ParameterActions& actions)
     : limits_(limits), actions_(actions) {
   for (const CoordinatedParameter& parameter : parameters) {
-    parameters_.push_back({.elements = parameter.elements,
-                           .persistent = parameter.persistent,
-                           .passed_use = no_use});
+    parameters_.push_back(
+        {.elements = parameter.elements, .persistent = parameter.persistent, .passed_use = no_use});
   }
 }
 
@@ -75,8 +74,7 @@ void Zero3Coordinator::drop_from_queue(std::span<const ParameterId> module) {
 
 /// Takes uses off the queue until a bucket is full; the last parameter may overfill it.
 void Zero3Coordinator::prefetch() {
-  const std::int64_t budget =
-      std::min(limits_.max_live - live_elements_, limits_.prefetch_bucket);
+  const std::int64_t budget = std::min(limits_.max_live - live_elements_, limits_.prefetch_bucket);
   std::vector<ParameterId> chosen;
   std::int64_t elements = 0;
   while (!queue_.empty() && elements < budget) {

@@ -58,12 +58,12 @@ void Zero3::reduce_bucket() {
   }
   copy("divide", CopyRole::scale, bytes_of(elements) * 2);
   recorder_.program().launch(
-      reduce_stream_, (spec_.reduce_scatter ? "RSbucket" : "ARbucket") +
-                          std::to_string(reduced_buckets_),
+      reduce_stream_,
+      (spec_.reduce_scatter ? "RSbucket" : "ARbucket") + std::to_string(reduced_buckets_),
       recorder_.workload().collective_of(
           spec_.reduce_scatter ? CollectiveRole::reduce_scatter : CollectiveRole::bucket, parts,
-          {.kind = spec_.reduce_scatter ? CollectiveKind::reduce_scatter
-                                        : CollectiveKind::all_reduce,
+          {.kind =
+               spec_.reduce_scatter ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce,
            .communicator = communicator_,
            .bytes = bytes_of(elements),
            .type = type_,

@@ -21,13 +21,11 @@ void describe_stage3(simcore::Fields<ZeroSpec>& fields) {
                 "Stage 3: parameters used again within so many elements stay gathered.")
       .range(0, most_elements);
   fields
-      .optional("stage3_param_persistence_threshold",
-                &ZeroSpec::stage3_param_persistence_threshold,
+      .optional("stage3_param_persistence_threshold", &ZeroSpec::stage3_param_persistence_threshold,
                 "Stage 3: parameters of at most so many elements are always gathered.")
       .range(0, most_elements);
   fields
-      .optional("stage3_model_persistence_threshold",
-                &ZeroSpec::stage3_model_persistence_threshold,
+      .optional("stage3_model_persistence_threshold", &ZeroSpec::stage3_model_persistence_threshold,
                 "Stage 3: limit to all elements that are always gathered; by default none.")
       .range(0, most_elements);
   fields

@@ -18,6 +18,33 @@ bool check_count(const ConfigNode& node, std::size_t size, std::string_view what
       node, fmt::format("expected {} of {}, found {}", what, describe_count(*count), size));
 }
 
+/// Dotted paths of all keys called `key` in a document.
+void find_key(const TypeSchema& type, const std::string& path, std::string_view key,
+              std::vector<std::string>& found) {
+  for (const FieldSchema& field : type.fields) {
+    const std::string here = path.empty() ? field.key : path + "." + field.key;
+    if (field.key == key) found.push_back(here);
+    find_key(field.type, here, key, found);
+  }
+  for (const TypeSchema& alternative : type.alternatives) find_key(alternative, path, key, found);
+}
+
+/// What a key that is unknown here was probably meant to be: a neighbour with nearly that spelling,
+/// or one that begins so, or the same key in another section.
+std::string likely_key(const std::string& key, const std::vector<std::string>& neighbours,
+                       const ReadContext& context) {
+  constexpr std::size_t telling = 4;
+  if (std::string near = nearest_spelling(key, neighbours); !near.empty()) return near;
+  if (key.size() >= telling) {
+    const auto longer = std::ranges::find_if(
+        neighbours, [&](const std::string& one) { return one.starts_with(key); });
+    if (longer != neighbours.end()) return *longer;
+  }
+  std::vector<std::string> elsewhere;
+  if (context.document() != nullptr) find_key(context.document()(), {}, key, elsewhere);
+  return elsewhere.empty() ? std::string() : elsewhere.front();
+}
+
 }  // namespace
 
 bool begin_list(const ConfigNode& node, ReadContext& context) {
@@ -71,7 +98,7 @@ const FieldEntry* FieldList::find(std::string_view key) const {
 bool FieldList::report_unknown(const ConfigEntry& entry, ReadContext& context) const {
   std::vector<std::string> keys;
   for (const FieldEntry& field : entries_) keys.emplace_back(field.key);
-  std::string near = nearest_spelling(entry.key, keys);
+  std::string near = likely_key(entry.key, keys, context);
   std::string message = "unknown key " + quote(entry.key);
   if (near.empty()) message += fmt::format("; the keys here are {}", fmt::join(keys, ", "));
   return context.error_at(entry.where, message, std::move(near));

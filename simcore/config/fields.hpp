@@ -153,7 +153,7 @@ struct ValueType<M> {
 /// Reads a value from a tree. Errors go to `diagnostics`; a field in error keeps its default.
 template <class T>
 T read_config(const ConfigNode& node, Diagnostics& diagnostics) {
-  ReadContext context(diagnostics);
+  ReadContext context(diagnostics, &schema_of<T>);
   T value{};
   ValueType<T>::read(node, value, context);
   return value;

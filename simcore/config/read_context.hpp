@@ -11,13 +11,16 @@ namespace shardsim::simcore {
 
 class ReadContext {
  public:
-  explicit ReadContext(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
+  /// `document_type` describes the type of the whole document, for hints; null if there is none.
+  explicit ReadContext(Diagnostics& diagnostics, TypeSchema (*document_type)() = nullptr)
+      : diagnostics_(diagnostics), document_(document_type) {}
   ReadContext(const ReadContext&) = delete;
   ReadContext& operator=(const ReadContext&) = delete;
 
   Diagnostics& diagnostics() { return diagnostics_; }
   /// Path of the value being read, "cluster.nodes" or "perturb[2].rank"; empty at the root.
   const std::string& path() const { return path_; }
+  TypeSchema (*document() const)() { return document_; }
   /// What the field's declaration allows; null if it sets no bounds.
   const Bounds* bounds() const { return bounds_; }
   const Bounds* count() const { return count_; }
@@ -59,6 +62,7 @@ class ReadContext {
 
  private:
   Diagnostics& diagnostics_;
+  TypeSchema (*document_)();
   std::string path_;
   const Bounds* bounds_ = nullptr;
   const Bounds* count_ = nullptr;

@@ -78,6 +78,12 @@ const std::vector<Case> cases = {
      "block_backward: 1 us, all_gather_root: 1 us, all_gather_block: 1 us, "
      "reduce_scatter_root: 1 us}\n",
      ":4:13: error: fsdp2 needs the time 'reduce_scatter_block'"},
+    {"a key in the wrong section", good + "training: {activation_checkpointing: full}\n",
+     "did you mean 'workload.activation_checkpointing'?"},
+    {"a key without its section", good, "did you mean 'cluster.nodes'?", "--set nodes=8"},
+    {"a key cut short", "name: x\n" + cluster +
+         "workload: {model: llama-2-7b, sequence_length: 8, micro_batch: 2}\n",
+     "did you mean 'micro_batch_size'?"},
     {"an unknown key on the command line", good, "did you mean 'nodes'?",
      "--set cluster.node=4"},
     {"a malformed override", good, "--set", "--set cluster.nodes"},

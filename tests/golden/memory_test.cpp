@@ -59,5 +59,141 @@ TEST_CASE("the peak of a step with all activations kept belongs to the loss, bef
   CHECK(run.messages.find("at loss.backward: loss.workspace (activations)") != std::string::npos);
 }
 
+/// Python that replays a snapshot: blocks and segments at the end are what the trace leaves.
+std::string replay(const std::string& file, const std::string& more) {
+  return "python3 -c '\n"
+         "import pickle\n"
+         "snapshot = pickle.load(open(\"" +
+         file +
+         "\", \"rb\"))\n"
+         "trace = snapshot[\"device_traces\"][0]\n"
+         "live, reserved, time = {}, 0, 0\n"
+         "for entry in trace:\n"
+         "  assert entry[\"time_us\"] >= time and len(entry[\"frames\"]) <= 1\n"
+         "  time, action = entry[\"time_us\"], entry[\"action\"]\n"
+         "  if action == \"alloc\":\n"
+         "    assert entry[\"addr\"] not in live\n"
+         "    live[entry[\"addr\"]] = entry[\"size\"]\n"
+         "  if action == \"free_completed\": assert live.pop(entry[\"addr\"]) == entry[\"size\"]\n"
+         "  if action in (\"segment_alloc\", \"segment_map\"): reserved += entry[\"size\"]\n"
+         "  if action in (\"segment_free\", \"segment_unmap\"): reserved -= entry[\"size\"]\n"
+         "segments = snapshot[\"segments\"]\n"
+         "assert len(live) > 100\n"
+         "assert reserved == sum(segment[\"total_size\"] for segment in segments)\n"
+         "assert live == {block[\"address\"]: block[\"requested_size\"] for segment in segments\n"
+         "    for block in segment[\"blocks\"] if block[\"state\"] != \"inactive\"}\n"
+         "for segment in segments:\n"
+         "  at = segment[\"address\"]\n"
+         "  for block in segment[\"blocks\"]:\n"
+         "    assert block[\"address\"] == at\n"
+         "    at += block[\"size\"]\n"
+         "  assert at == segment[\"address\"] + segment[\"total_size\"]\n" +
+         more + "'";
+}
+
+bool has_python() { return std::system("python3 -c 'import pickle' >/dev/null 2>&1") == 0; }
+
+TEST_CASE("the memory snapshot is a pickle whose trace leads to its segments") {
+  const ScratchFolder scratch;
+  const std::string file = scratch.file("memory.pickle");
+  for (const char* arguments :
+       {"fsdp2-llama-2-7b-4xdgx-h100", "fsdp1-llama-2-13b-2xdgx-a100",
+        "fsdp2-llama-2-7b-4xdgx-h100.yaml --set allocator.expandable_segments=true"}) {
+    CAPTURE(arguments);
+    std::string scenario = std::string(SHARDSIM_SOURCE_DIR) + "/scenarios/" + arguments;
+    if (scenario.find(".yaml") == std::string::npos) scenario += ".yaml";
+    const ProgramRun run =
+        run_program("run " + scenario + " --quiet --memory-snapshot " + file);
+    REQUIRE_MESSAGE(run.status == 0, run.messages);
+    const std::string text = read_text(file);
+    REQUIRE(text.size() > 2);
+    CHECK(text.substr(0, 2) == "\x80\x02");
+    CHECK(text.back() == '.');
+    if (has_python()) CHECK(std::system(replay(file, "").c_str()) == 0);
+  }
+}
+
+TEST_CASE("a snapshot of a run without enough memory ends with what was asked for") {
+  const ScratchFolder scratch;
+  const std::string file = scratch.file("memory.pickle");
+  const ProgramRun run =
+      run_program("run " + fsdp2 + " --set workload.micro_batch_size=16 --set cluster.nodes=1 " +
+                  "--memory-snapshot " + file);
+  CHECK(run.status == 1);
+  CHECK(read_text(file).substr(0, 2) == "\x80\x02");
+  if (!has_python()) return;
+  const std::string last_is_oom =
+      "assert trace[-1][\"action\"] == \"oom\"\n"
+      "assert trace[-1][\"size\"] > trace[-1][\"device_free\"] >= 0\n";
+  CHECK(std::system(replay(file, last_is_oom).c_str()) == 0);
+}
+
+const std::string too_large =
+    fsdp2 + " --set workload.micro_batch_size=16 --set cluster.nodes=1";
+
+TEST_CASE("without enough memory the result says who asked for what, and what was live") {
+  const ProgramRun run = run_program("run " + too_large + " --json -");
+  CHECK(run.status == 1);
+  const Json result = Json::parse(run.output);
+  CHECK(result["schema"] == "shardsim.result/1");
+  CHECK(result["step"].is_null());
+  CHECK(result["throughput"].is_null());
+  CHECK(result["memory"]["fits"] == false);
+  CHECK_FALSE(result["memory"]["timeline"].empty());
+  const Json& shortage = result["out_of_memory"];
+  CHECK(shortage["rank"] == 0);
+  CHECK(shortage["step"] == 0);
+  CHECK(shortage["kind"] == "activations");
+  CHECK(shortage["operation"].get<std::string>().starts_with(
+      "layers." + shortage["unit"].get<std::string>() + "."));
+  std::int64_t live = 0;
+  for (const auto& [kind, bytes] : shortage["live"].items()) live += bytes.get<std::int64_t>();
+  CHECK(live == shortage["allocated_bytes"]);
+  const std::int64_t left = shortage["allowed_bytes"].get<std::int64_t>() -
+                            shortage["reserved_bytes"].get<std::int64_t>();
+  CHECK(shortage["segment_bytes"] > left);
+  CHECK(shortage["requested_bytes"] > shortage["largest_cached_bytes"]);
+}
+
+TEST_CASE("every suggestion fits when it is followed, with the memory and speed that it promised") {
+  for (const std::string& scenario :
+       {too_large, shipped_scenario("ddp-gpt2-xl-1xdgx-a100") + " --set workload.model=llama-2-7b",
+        shipped_scenario("hsdp-llama-2-7b-4xdgx-h100") +
+            " --set workload.model=llama-3-70b --set workload.activation_checkpointing=full"}) {
+    CAPTURE(scenario);
+    const ProgramRun run = run_program("run " + scenario + " --quiet --json -");
+    REQUIRE(run.status == 1);
+    const Json shortage = Json::parse(run.output)["out_of_memory"];
+    CHECK(shortage["suggestions_tried"] <= 8);
+    REQUIRE_FALSE(shortage["suggestions"].empty());
+    for (const Json& one : shortage["suggestions"]) {
+      const std::string change =
+          one["key"].get<std::string>() + "=" + one["value"].get<std::string>();
+      CAPTURE(change);
+      CHECK(run.messages.find(change) != std::string::npos);
+      const ProgramRun again =
+          run_program("run " + scenario + " --quiet --json - --set " + change);
+      REQUIRE(again.status == 0);
+      const Json result = Json::parse(again.output);
+      CHECK(result["memory"]["fits"] == true);
+      CHECK(result["step"]["time_s"] == one["step_time_s"]);
+      CHECK(result["throughput"]["tokens_per_s_per_gpu"] == one["tokens_per_s_per_gpu"]);
+      CHECK(one["used_bytes"] ==
+            result["memory"]["peak_reserved_bytes"].get<std::int64_t>() +
+                result["memory"]["outside_allocator_bytes"].get<std::int64_t>());
+    }
+  }
+}
+
+TEST_CASE("where no single change fits, that is said") {
+  const ProgramRun run = run_program("run " + shipped_scenario("ddp-gpt2-xl-1xdgx-a100") +
+                                     " --set workload.model=llama-3-405b --quiet --json -");
+  CHECK(run.status == 1);
+  const Json shortage = Json::parse(run.output)["out_of_memory"];
+  CHECK(shortage["suggestions"].empty());
+  CHECK(shortage["suggestions_tried"] > 0);
+  CHECK(run.messages.find("makes it fit") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace shardsim

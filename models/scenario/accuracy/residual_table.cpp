@@ -87,8 +87,8 @@ std::string cell(const std::string& text) {
 
 }  // namespace
 
-std::optional<ResidualTable> ResidualTable::read(
-    std::shared_ptr<const simcore::SourceText> source, Diagnostics& diagnostics) {
+std::optional<ResidualTable> ResidualTable::read(std::shared_ptr<const simcore::SourceText> source,
+                                                 Diagnostics& diagnostics) {
   const auto cells = CsvTable::read(std::move(source), diagnostics);
   if (!cells) return std::nullopt;
   std::vector<std::string_view> missing;
@@ -96,9 +96,9 @@ std::optional<ResidualTable> ResidualTable::read(
     if (!cells->column(column)) missing.push_back(column);
   }
   if (!missing.empty()) {
-    diagnostics.error(cells->whole(), fmt::format("no table of residuals: missing column{} {}",
-                                                  missing.size() == 1 ? "" : "s",
-                                                  fmt::join(missing, ", ")));
+    diagnostics.error(cells->whole(),
+                      fmt::format("no table of residuals: missing column{} {}",
+                                  missing.size() == 1 ? "" : "s", fmt::join(missing, ", ")));
     return std::nullopt;
   }
   const std::size_t errors = diagnostics.error_count();
@@ -112,11 +112,12 @@ std::optional<ResidualTable> ResidualTable::read(
 std::string to_csv(const ResidualTable& table) {
   std::string text = fmt::format("{}\n", fmt::join(columns, ","));
   for (const Residual& row : table.rows) {
-    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{:.6g},{:.6g},{:.4f}\n", cell(row.row_id),
-                        cell(row.source), cell(row.url), cell(row.run.family), cell(row.run.gpu),
-                        cell(row.run.generation), cell(row.model), row.run.parameters,
-                        row.run.gpus, cell(row.run.precision), row.run.calibrated ? "yes" : "no",
-                        row.measured_over_predicted, row.measured_over_uncalibrated, row.rate_share);
+    text +=
+        fmt::format("{},{},{},{},{},{},{},{},{},{},{},{:.6g},{:.6g},{:.4f}\n", cell(row.row_id),
+                    cell(row.source), cell(row.url), cell(row.run.family), cell(row.run.gpu),
+                    cell(row.run.generation), cell(row.model), row.run.parameters, row.run.gpus,
+                    cell(row.run.precision), row.run.calibrated ? "yes" : "no",
+                    row.measured_over_predicted, row.measured_over_uncalibrated, row.rate_share);
   }
   return text;
 }
@@ -140,8 +141,8 @@ double weighted_quantile(const std::vector<double>& values, const std::vector<do
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return values[i]; });
-  double before = 0;        // weight of all values so far
-  double last_middle = 0;   // where the previous value stands
+  double before = 0;       // weight of all values so far
+  double last_middle = 0;  // where the previous value stands
   double last_value = values[order.front()];
   for (const std::size_t i : order) {
     const double middle = before + weights[i] / 2;

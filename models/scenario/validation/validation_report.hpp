@@ -33,7 +33,7 @@ struct ValidationRow {
   std::string why_not;                  ///< why there is no forecast; empty if there is one
   bool scored = true;                   ///< false: listed, but left out of the groups
   std::vector<ValidationGroup> groups;  ///< that the line counts in, for its quantity
-  std::optional<Residual> residual;      ///< of scored step times, where asked for
+  std::optional<Residual> residual;     ///< of scored step times, where asked for
 
   /// Nothing without both numbers.
   std::optional<double> relative_error() const;

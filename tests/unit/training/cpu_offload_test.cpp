@@ -73,8 +73,8 @@ TEST_CASE("the gather waits for its shard, and the CPU for the last gradient") {
 
 TEST_CASE("FSDP2 waits at once for a gradient that the CPU adds to another") {
   const auto waits = [](int accumulation) {
-    const auto step = run_alone(
-        program(offloaded(Strategy::fsdp2), gpu::DataType::bf16, accumulation))[2];
+    const auto step =
+        run_alone(program(offloaded(Strategy::fsdp2), gpu::DataType::bf16, accumulation))[2];
     return step.cpu_waits.size();
   };
   CHECK(waits(1) == 1 + blocks);

@@ -31,6 +31,9 @@ TEST_CASE("buckets of a model measured with torch 1.13") {
   // head 1.5, norm 0.25, then b3 a3 b2 a2 b1 a1 b0 a0 of 10, emb 3 MiB, as they become ready.
   const auto totals = bucket_sizes({6, 1, 40, 40, 40, 40, 40, 40, 40, 40, 12});
   CHECK(totals == std::vector<std::int64_t>{6, 121, 120, 92});  // 1.5, 30.25, 30, 23 MiB
+  // In the order of registration, for find_unused_parameters: 3, 30, 30, 21.75 MiB.
+  const auto registered = bucket_sizes({12, 40, 40, 40, 40, 40, 40, 40, 40, 1, 6});
+  CHECK(registered == std::vector<std::int64_t>{12, 120, 120, 87});
 }
 
 TEST_CASE("buckets: nothing, one gradient, one larger than the cap") {
@@ -66,6 +69,25 @@ TEST_CASE("DDP has one bucket at first, then buckets in the order of readiness")
   CHECK(steps[1].collectives[4].spec.bytes.count == 16 * mib + mib / 4);
   CHECK(steps[1].bytes() == all_elements * 4);
   CHECK(steps[3].collectives.size() == 5);
+}
+
+TEST_CASE("finding unused parameters: registered buckets from the start, reversed, and a map") {
+  TrainingSpec spec = ddp();
+  spec.find_unused_parameters = true;
+  const auto steps = record(spec);
+  // 64 KiB of the embedding do not fill the first bucket; every later one takes two of 16 MiB.
+  for (const InspectedStep& step : {steps[0], steps[3]}) {
+    REQUIRE(step.collectives.size() == 6);
+    CHECK(step.collectives[0].spec.bytes.count == 16 * mib);
+    for (const std::size_t i : {1u, 2u, 3u}) {
+      CHECK(step.collectives[i].spec.bytes.count == 32 * mib);
+    }
+    CHECK(step.collectives[4].spec.bytes.count == 16 * mib + 64 * 4096);
+    CHECK(step.collectives[5].name == "ARused");
+    CHECK(step.collectives[5].spec.bytes.count == 4 * (1 + 2 * blocks));
+  }
+  spec.static_graph = true;
+  CHECK(record(spec)[0].collectives.size() == 1);
 }
 
 TEST_CASE("a static graph rebuilds its buckets an iteration later") {

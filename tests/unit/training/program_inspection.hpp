@@ -40,8 +40,8 @@ struct InspectedStep {
   HeldMemory peak;  ///< of the moment with the largest total
   std::array<std::int64_t, cuda::memory_kind_count> peak_by_kind{};
   std::vector<InspectedCollective> collectives;
-  std::map<std::string, std::int64_t> copies;  ///< bytes by kernel name
-  std::vector<std::string> order;              ///< names of kernels and collectives, as issued
+  std::map<std::string, std::int64_t> copies;   ///< bytes by kernel name
+  std::vector<std::string> order;               ///< names of kernels and collectives, as issued
   std::map<std::string, HeldMemory> at_kernel;  ///< as the last kernel of the name is issued
   /// Streams that record_stream named, by the tensor's name.
   std::map<std::string, std::set<std::string>> also_used_by;

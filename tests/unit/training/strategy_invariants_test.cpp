@@ -1,4 +1,5 @@
 // What holds for every schedule, whatever the times: tried on times drawn from a fixed sequence.
+#include <array>
 #include <cstdint>
 #include <random>
 #include <string>
@@ -124,6 +125,56 @@ TEST_CASE("FSDP2 double-buffers in forward and gathers exactly one unit ahead in
               step.operation(named("RS", block)).end_us);
       }
     }
+  }
+}
+
+/// Drawn settings of a ZeRO stage for a model of prescribed times whose blocks have 10 elements.
+TrainingSpec drawn_zero(std::uint32_t seed) {
+  std::minstd_rand random(seed);
+  const auto draw = [&random](std::int64_t most) { return std::int64_t{1} + random() % most; };
+  TrainingSpec spec;
+  spec.strategy = std::array{Strategy::zero1, Strategy::zero2, Strategy::zero3}[seed % 3];
+  spec.zero.reduce_bucket_size = draw(30);
+  spec.zero.overlap_comm = draw(2) == 1;
+  spec.zero.contiguous_gradients = draw(2) == 1;
+  spec.zero.use_multi_rank_bucket_allreduce = draw(2) == 1;
+  spec.zero.stage3_prefetch_bucket_size = draw(40) - 1;
+  spec.zero.stage3_max_live_parameters = draw(60);
+  spec.zero.stage3_max_reuse_distance = draw(60) - 1;
+  spec.zero.stage3_param_persistence_threshold = draw(8) - 1;
+  spec.zero.sub_group_size = draw(4);
+  return spec;
+}
+
+TEST_CASE("ZeRO under any settings: serial, complete, parameters before compute, steady, no leak") {
+  for (std::uint32_t seed = 1; seed <= 4 * draws; ++seed) {
+    ExplicitSpec times = drawn_times(seed);
+    times.embedding_parameters = 4;
+    times.block_parameters = 10;
+    times.head_parameters = 5;
+    const TrainingSpec spec = drawn_zero(seed);
+    ExplicitWorkload workload(times, simcore::SimTime::microseconds(1), true);
+    const auto accumulation = static_cast<int>(1 + seed % 2);
+    const auto steps =
+        run_alone(record_program(spec, workload, group_sizes(spec, 4, 4).value(), accumulation, 5));
+    INFO("seed " << seed);
+    for (const RunStep& step : steps) {
+      check_serial(step, true);
+      check_serial(step, false);
+      for (const RunOperation& operation : step.operations) {
+        if (operation.name.starts_with("R") || operation.name.starts_with("AR")) {
+          CHECK(operation.end_us <= step.operation("OPT").start_us);
+        }
+      }
+    }
+    CHECK(steps[3].operations == steps[4].operations);
+    CHECK(steps[3].memory.allocated == steps[4].memory.allocated);
+    CHECK(steps[3].memory.peak_allocated == steps[4].memory.peak_allocated);
+    // A persistent embedding is there already.
+    if (spec.strategy != Strategy::zero3 || spec.zero.stage3_param_persistence_threshold >= 4) {
+      continue;
+    }
+    CHECK(steps[4].operation("embF").start_us >= steps[4].operation("AGR").end_us);
   }
 }
 

@@ -14,7 +14,7 @@ using cuda::MemoryKind;
 
 constexpr std::int64_t ranks = 8;
 constexpr int blocks = 2;
-constexpr std::int64_t parameter = 4 * 1024;                         // two in each block
+constexpr std::int64_t parameter = 4 * 1024;                          // two in each block
 constexpr std::int64_t all_elements = 2 * parameter + 4 * parameter;  // the root has one of twice
 
 TrainingSpec stage(int number) {
@@ -32,21 +32,39 @@ std::vector<InspectedStep> record(const TrainingSpec& spec, int accumulation = 1
 using Order = std::vector<std::string>;
 
 TEST_CASE("stage 2 reduces a bucket as the next gradient overflows it, then the rest") {
-  CHECK(record(stage(2))[1].order ==
-        Order{"embF",       "F0",         "F1",         "headF",     "headB",      "B1",
-              "to_bucket1", "to_bucket1", "B0",         "divide0",   "flatten0",   "ARbucket0",
-              "own_part0",  "to_bucket0", "to_bucket0", "embB",      "divide1",    "flatten1",
-              "ARbucket1",  "own_part1",  "to_bucketR", "divide2",   "flatten2",   "ARbucket2",
-              "own_part2",  "widen_gradient", "OPT",    "narrow_parameters", "AG"});
+  CHECK(record(stage(2))[1].order == Order{"embF",       "F0",
+                                           "F1",         "headF",
+                                           "headB",      "B1",
+                                           "to_bucket1", "to_bucket1",
+                                           "B0",         "divide0",
+                                           "flatten0",   "ARbucket0",
+                                           "own_part0",  "to_bucket0",
+                                           "to_bucket0", "embB",
+                                           "divide1",    "flatten1",
+                                           "ARbucket1",  "own_part1",
+                                           "to_bucketR", "divide2",
+                                           "flatten2",   "ARbucket2",
+                                           "own_part2",  "widen_gradient",
+                                           "OPT",        "narrow_parameters",
+                                           "AG"});
 }
 
 TEST_CASE("stage 1 reduces after backward") {
-  CHECK(record(stage(1))[1].order ==
-        Order{"embF",       "F0",         "F1",         "headF",      "headB",      "B1",
-              "B0",         "embB",       "to_bucketR", "divide0",    "flatten0",   "ARbucket0",
-              "own_part0",  "to_bucket0", "to_bucket0", "divide1",    "flatten1",   "ARbucket1",
-              "own_part1",  "to_bucket1", "to_bucket1", "divide2",    "flatten2",   "ARbucket2",
-              "own_part2",  "widen_gradient", "OPT",    "narrow_parameters", "AG"});
+  CHECK(record(stage(1))[1].order == Order{"embF",       "F0",
+                                           "F1",         "headF",
+                                           "headB",      "B1",
+                                           "B0",         "embB",
+                                           "to_bucketR", "divide0",
+                                           "flatten0",   "ARbucket0",
+                                           "own_part0",  "to_bucket0",
+                                           "to_bucket0", "divide1",
+                                           "flatten1",   "ARbucket1",
+                                           "own_part1",  "to_bucket1",
+                                           "to_bucket1", "divide2",
+                                           "flatten2",   "ARbucket2",
+                                           "own_part2",  "widen_gradient",
+                                           "OPT",        "narrow_parameters",
+                                           "AG"});
 }
 
 std::int64_t bytes_of(const InspectedStep& step, CollectiveKind kind) {
@@ -122,8 +140,7 @@ TEST_CASE("overlap_comm goes on with compute, with one reduction outstanding") {
   spec.zero.overlap_comm = true;
   SizedWorkload workload(blocks, 8, 4);
   workload.collective_time = simcore::SimTime::microseconds(100);
-  const auto step =
-      run_alone(record_program(spec, workload, {ranks, ranks, 1}, 1, 2))[1];
+  const auto step = run_alone(record_program(spec, workload, {ranks, ranks, 1}, 1, 2))[1];
   const RunOperation& first = step.operation("ARbucket0");
   CHECK(first.stream == "reduction");
   CHECK(step.operation("embB").start_us < first.end_us);

@@ -90,7 +90,8 @@ TEST_CASE("model states of stage 3 are 16 bytes a parameter, divided") {
   CHECK(step.peak_of(MemoryKind::communication_buffers) <= 2 * 4 * 2 * parameter);
 }
 
-TEST_CASE("gathered storage is marked before it is dropped, gradients as the reduction reads them") {
+TEST_CASE(
+    "gathered storage is marked before it is dropped, gradients as the reduction reads them") {
   const auto step = record(one_block_ahead())[2];
   CHECK(step.also_used_by.at("gathered parameter").contains("compute"));
   CHECK(step.also_used_by.at("grad").contains("reduce"));
@@ -194,8 +195,8 @@ double states(Strategy strategy, const char* kernel) {
   spec.strategy = strategy;
   spec.optimizer_implementation = OptimizerImplementation::fused;
   constexpr std::int64_t world = 64;
-  const GroupSizes groups = strategy == Strategy::ddp ? GroupSizes{world, 1, world}
-                                                      : GroupSizes{world, world, 1};
+  const GroupSizes groups =
+      strategy == Strategy::ddp ? GroupSizes{world, 1, world} : GroupSizes{world, world, 1};
   const HeldMemory held =
       inspect(record_program(spec, workload, groups, 1, 2))[1].at_kernel.at(kernel);
   const std::int64_t bytes = held.of(MemoryKind::parameters) + held.of(MemoryKind::gradients) +

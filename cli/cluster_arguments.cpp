@@ -1,0 +1,52 @@
+#include "cli/cluster_arguments.hpp"
+
+#include <iostream>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "cli/data_directory.hpp"
+
+namespace shardsim::cli {
+
+void add_cluster_options(CLI::App& command, ClusterArguments& arguments) {
+  command.add_option("--nodes", arguments.nodes, "Number of nodes")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
+  command.add_option("--gpus", arguments.gpus, "GPUs used in each node; by default all of them")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1024}));
+  command.add_option("--nccl-version", arguments.version, "NCCL's version")
+      ->capture_default_str();
+  command.add_option("--env", arguments.env, "A variable of NCCL: NCCL_NAME=VALUE")
+      ->take_all()
+      ->allow_extra_args(false);
+  command.add_option("--data", arguments.data, "Folder that holds topologies/ and scenarios/");
+}
+
+std::unique_ptr<scenario::CollectiveCluster> load_cluster(
+    const ClusterArguments& arguments, const std::map<std::string, std::string>& env) {
+  std::optional<std::filesystem::path> data;
+  if (!arguments.data.empty()) data = arguments.data;
+  const auto folders = find_data_directory(current_data_search(data));
+  if (!folders) {
+    std::cerr << "shardsim: " << folders.error() << '\n';
+    return nullptr;
+  }
+  scenario::ClusterRequest request{arguments.topology, arguments.nodes, std::nullopt,
+                                   arguments.version, env};
+  if (arguments.gpus > 0) request.gpus_per_node = arguments.gpus;
+  for (const std::string& text : arguments.env) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      std::cerr << "shardsim: --env expects NAME=VALUE, not '" << text << "'\n";
+      return nullptr;
+    }
+    request.env.insert_or_assign(text.substr(0, equals), text.substr(equals + 1));
+  }
+  simcore::Diagnostics diagnostics;
+  auto cluster = scenario::load_collective_cluster(
+      request, {folders->topologies, folders->scenarios}, diagnostics);
+  std::cerr << simcore::to_text(diagnostics);
+  return diagnostics.has_errors() ? nullptr : std::move(cluster);
+}
+
+}  // namespace shardsim::cli

@@ -1,0 +1,259 @@
+#include "cli/collective_command.hpp"
+
+#include <array>
+#include <charconv>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/cluster_arguments.hpp"
+#include "cli/output_target.hpp"
+#include "models/scenario/collective_run.hpp"
+
+namespace shardsim::cli {
+
+namespace {
+
+using cuda::CollectiveKind;
+using Json = nlohmann::ordered_json;
+using scenario::CollectiveRow;
+
+constexpr int exit_success = 0;
+constexpr int exit_impossible = 1;
+constexpr int exit_bad_input = 2;
+
+/// A collective with what nccl-tests prints for it.
+struct Named {
+  const char* name;
+  CollectiveKind kind;
+  const char* reduction;
+  const char* root;
+};
+constexpr std::array collectives{Named{"all_reduce", CollectiveKind::all_reduce, "sum", "-1"},
+                                 Named{"all_gather", CollectiveKind::all_gather, "none", "-1"},
+                                 Named{"reduce_scatter", CollectiveKind::reduce_scatter, "sum",
+                                       "-1"},
+                                 Named{"broadcast", CollectiveKind::broadcast, "none", "0"},
+                                 Named{"reduce", CollectiveKind::reduce, "sum", "0"},
+                                 Named{"alltoall", CollectiveKind::alltoall, "none", "-1"},
+                                 Named{"sendrecv", CollectiveKind::sendrecv, "none", "-1"}};
+
+/// nccl-tests' names of types. 8-bit integers are treated as fp8: equally large, and neither is
+/// reduced by NVLink switches.
+const std::map<std::string, gpu::DataType> types{
+    {"float", gpu::DataType::fp32}, {"half", gpu::DataType::fp16},
+    {"bfloat16", gpu::DataType::bf16}, {"int8", gpu::DataType::fp8},
+    {"uint8", gpu::DataType::fp8}, {"fp8_e4m3", gpu::DataType::fp8},
+    {"fp8_e5m2", gpu::DataType::fp8}};
+const std::map<std::string, scenario::LaunchMode> launch_modes{
+    {"mpi", scenario::LaunchMode::mpi},
+    {"threads", scenario::LaunchMode::threads},
+    {"process", scenario::LaunchMode::process}};
+const std::map<std::string, scenario::CollectiveFidelity> fidelities{
+    {"model", scenario::CollectiveFidelity::model}, {"flow", scenario::CollectiveFidelity::flow}};
+
+struct CollectiveArguments {
+  std::string name;
+  ClusterArguments cluster;
+  std::string begin = "8";
+  std::string end = "8G";
+  std::int64_t factor = 2;
+  std::string algorithm;
+  std::string protocol;
+  std::string type = "float";
+  std::string launch = "mpi";
+  std::string fidelity = "flow";
+  std::string json;
+};
+
+/// "8", "4K", "128M", "8G" as nccl-tests reads them: powers of 1024.
+std::optional<std::int64_t> parse_size(std::string_view text) {
+  std::int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, problem] = std::from_chars(text.data(), end, value);
+  if (problem != std::errc{} || value <= 0) return std::nullopt;
+  const std::string_view unit(stop, static_cast<std::size_t>(end - stop));
+  constexpr std::array<std::pair<std::string_view, int>, 7> units{
+      {{"", 0}, {"K", 10}, {"k", 10}, {"M", 20}, {"m", 20}, {"G", 30}, {"g", 30}}};
+  for (const auto& [name, shift] : units) {
+    if (unit != name) continue;
+    if (value > (std::int64_t{1} << 50 >> shift)) return std::nullopt;
+    return value << shift;
+  }
+  return std::nullopt;
+}
+
+std::string time_text(double us) {
+  if (us >= 10'000) return fmt::format("{:.0f}", us);
+  return us >= 100 ? fmt::format("{:.1f}", us) : fmt::format("{:.2f}", us);
+}
+
+class CollectiveCommand {
+ public:
+  explicit CollectiveCommand(CollectiveArguments arguments) : arguments_(std::move(arguments)) {}
+
+  int run() {
+    const auto begin = parse_size(arguments_.begin);
+    const auto end = parse_size(arguments_.end);
+    if (!begin || !end || *end < *begin) {
+      std::cerr << "shardsim collective: -b and -e expect sizes such as 8, 4K, 128M, 8G, the "
+                   "smaller one first\n";
+      return exit_bad_input;
+    }
+    std::map<std::string, std::string> env;
+    if (!arguments_.algorithm.empty()) env["NCCL_ALGO"] = arguments_.algorithm;
+    if (!arguments_.protocol.empty()) env["NCCL_PROTO"] = arguments_.protocol;
+    cluster_ = load_cluster(arguments_.cluster, env);
+    if (!cluster_) return exit_bad_input;
+    auto made = scenario::CollectiveRun::make(*cluster_);
+    if (!made) return fail(made.error());
+    return measure(*made, *begin, *end);
+  }
+
+ private:
+  int fail(const std::string& why) const {
+    std::cerr << "shardsim collective: " << why << '\n';
+    return exit_impossible;
+  }
+
+  int measure(scenario::CollectiveRun& made, std::int64_t begin, std::int64_t end) {
+    const Named& named = *std::ranges::find(collectives, arguments_.name, &Named::name);
+    const scenario::CollectiveSettings settings{named.kind, types.at(arguments_.type),
+                                                launch_modes.at(arguments_.launch),
+                                                fidelities.at(arguments_.fidelity)};
+    std::vector<CollectiveRow> rows;
+    for (std::int64_t bytes = begin; bytes <= end; bytes *= arguments_.factor) {
+      const auto row = made.run(settings, bytes);
+      if (!row) return fail(row.error());
+      if (*row) rows.push_back(**row);
+    }
+    for (const std::string& note : made.notes()) std::cerr << "note: " << note << '\n';
+    return write(named, rows) ? exit_success : exit_bad_input;
+  }
+
+  bool write(const Named& named, const std::vector<CollectiveRow>& rows) const {
+    bool written = true;
+    if (!arguments_.json.empty()) {
+      const auto done = write_document(arguments_.json,
+                                       [&](std::ostream& out) { out << to_json(rows); });
+      if (!done) std::cerr << "shardsim collective: " << done.error() << '\n';
+      written = done.has_value();
+    }
+    std::ostream& people = arguments_.json == "-" ? std::cerr : std::cout;
+    people << table(named, rows);
+    people.flush();
+    return written;
+  }
+
+  static std::string to_json(const std::vector<CollectiveRow>& rows) {
+    Json list = Json::array();
+    for (const CollectiveRow& row : rows) {
+      list.push_back({{"bytes", row.bytes},
+                      {"time_us", row.time_us},
+                      {"algbw", row.algbw},
+                      {"busbw", row.busbw},
+                      {"algorithm", row.algorithm},
+                      {"protocol", row.protocol},
+                      {"channels", row.channels},
+                      {"threads", row.threads},
+                      {"chunk_bytes", row.chunk_bytes}});
+    }
+    return Json{{"rows", std::move(list)}}.dump(1) + "\n";
+  }
+
+  /// The layout of nccl-tests: scripts read its columns. Nothing is checked, hence "N/A".
+  std::string table(const Named& named, const std::vector<CollectiveRow>& rows) const {
+    std::string text = fmt::format(
+        "# shardsim: simulated {} on {}, NCCL {}, {} GPUs on {} node{}, fidelity {}\n"
+        "# nThread 1 nGpus 1 minBytes {} maxBytes {} step: {}(factor)\n#\n",
+        named.name, cluster_->name, nccl::to_text(cluster_->setup.version), cluster_->ranks(),
+        cluster_->nodes(), cluster_->nodes() == 1 ? "" : "s", arguments_.fidelity,
+        *parse_size(arguments_.begin), *parse_size(arguments_.end), arguments_.factor);
+    constexpr std::string_view left = "# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}";
+    text += fmt::format(left, "", "", "", "", "");
+    text += "           out-of-place                       in-place          \n";
+    text += fmt::format(left, "size", "count", "type", "redop", "root");
+    text += fmt::format("  {0:>7}  {1:>6}  {2:>6} {3:>6}  {0:>7}  {1:>6}  {2:>6} {3:>6}\n", "time",
+                        "algbw", "busbw", "#wrong");
+    text += fmt::format(left, "(B)", "(elements)", "", "", "");
+    text += fmt::format("  {0:>7}  {1:>6}  {1:>6}  {2:>5}  {0:>7}  {1:>6}  {1:>6}  {2:>5}\n",
+                        "(us)", "(GB/s)", "");
+    double sum = 0;
+    for (const CollectiveRow& row : rows) {
+      text += fmt::format("{:>12}  {:>12}  {:>8}  {:>6}  {:>6}", row.bytes, row.elements,
+                          arguments_.type, named.reduction, named.root);
+      const std::string columns = fmt::format("  {:>7}  {:>6.2f}  {:>6.2f}  {:>5}",
+                                              time_text(row.time_us), row.algbw, row.busbw, "N/A");
+      text += columns + columns + "\n";
+      sum += row.busbw;
+    }
+    text += "# Out of bounds values : 0 OK\n";
+    text += fmt::format("# Avg bus bandwidth    : {:g} \n#\n",
+                        rows.empty() ? 0 : sum / static_cast<double>(rows.size()));
+    return text;
+  }
+
+  CollectiveArguments arguments_;
+  std::unique_ptr<scenario::CollectiveCluster> cluster_;
+};
+
+template <class T>
+std::vector<std::string> keys(const std::map<std::string, T>& map) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : map) names.push_back(name);
+  return names;
+}
+
+}  // namespace
+
+void add_collective_command(CLI::App& app, std::function<int()>& action) {
+  auto arguments = std::make_shared<CollectiveArguments>();
+  CLI::App* command = app.add_subcommand(
+      "collective", "Time a collective for a range of sizes, as nccl-tests prints it");
+  std::vector<std::string> names;
+  for (const Named& one : collectives) names.emplace_back(one.name);
+  command->add_option("name", arguments->name, "all_reduce, all_gather, ...")
+      ->required()
+      ->check(CLI::IsMember(names));
+  command
+      ->add_option("--topology", arguments->cluster.topology,
+                   "Name or path of a topology YAML file, or an NCCL topology XML file")
+      ->required();
+  add_cluster_options(*command, arguments->cluster);
+  command->add_option("-b,--minbytes", arguments->begin, "Smallest size; K, M, G are powers of 1024")
+      ->capture_default_str();
+  command->add_option("-e,--maxbytes", arguments->end, "Largest size")->capture_default_str();
+  command->add_option("-f,--stepfactor", arguments->factor, "Factor from one size to the next")
+      ->check(CLI::Range(std::int64_t{2}, std::int64_t{1'000'000}))
+      ->capture_default_str();
+  command->add_option("--algo", arguments->algorithm, "NCCL_ALGO: Ring, Tree, NVLS, ...");
+  command->add_option("--proto", arguments->protocol, "NCCL_PROTO: LL, LL128, Simple");
+  command->add_option("-d,--datatype", arguments->type, "Type of the elements")
+      ->check(CLI::IsMember(keys(types)))
+      ->capture_default_str();
+  command
+      ->add_option("--launch", arguments->launch,
+                   "Who launches the kernels: a process (mpi) or thread for each GPU, or one "
+                   "thread for all GPUs of a node (process)")
+      ->check(CLI::IsMember(keys(launch_modes)))
+      ->capture_default_str();
+  command
+      ->add_option("--fidelity", arguments->fidelity,
+                   "flow: the data path; model: what NCCL itself expects")
+      ->check(CLI::IsMember(keys(fidelities)))
+      ->capture_default_str();
+  command->add_option("--json", arguments->json, "Write the rows as JSON; '-': standard output");
+  command->callback([arguments, &action] {
+    action = [arguments] { return CollectiveCommand(*arguments).run(); };
+  });
+}
+
+}  // namespace shardsim::cli

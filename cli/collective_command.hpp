@@ -1,0 +1,13 @@
+// `shardsim collective`: nccl-tests on a simulated cluster.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace shardsim::cli {
+
+/// Adds the subcommand; when it is chosen, `action` is set to what carries it out and returns the
+/// exit status.
+void add_collective_command(CLI::App& app, std::function<int()>& action);
+
+}  // namespace shardsim::cli

@@ -1,0 +1,66 @@
+#include "cli/topology_command.hpp"
+
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "cli/cluster_arguments.hpp"
+#include "cli/output_target.hpp"
+#include "models/scenario/topology_report.hpp"
+
+namespace shardsim::cli {
+
+namespace {
+
+constexpr int exit_success = 0;
+constexpr int exit_bad_input = 2;
+
+struct TopologyArguments {
+  ClusterArguments cluster;
+  std::string json;
+  std::string dot;
+};
+
+int run(const TopologyArguments& arguments) {
+  const auto cluster = load_cluster(arguments.cluster, {});
+  if (!cluster) return exit_bad_input;
+  bool written = true;
+  const auto document = [&written](const std::string& target, const auto& write_to) {
+    if (target.empty()) return;
+    const auto done = write_document(target, write_to);
+    if (!done) std::cerr << "shardsim topology: " << done.error() << '\n';
+    written &= done.has_value();
+  };
+  document(arguments.json,
+           [&](std::ostream& out) { out << scenario::topology_json(*cluster); });
+  document(arguments.dot,
+           [&](std::ostream& out) { scenario::write_dot(out, cluster->graph); });
+  const bool taken = arguments.json == "-" || arguments.dot == "-";
+  std::ostream& people = taken ? std::cerr : std::cout;
+  people << scenario::topology_text(*cluster);
+  people.flush();
+  return written ? exit_success : exit_bad_input;
+}
+
+}  // namespace
+
+void add_topology_command(CLI::App& app, std::function<int()>& action) {
+  auto arguments = std::make_shared<TopologyArguments>();
+  CLI::App* command =
+      app.add_subcommand("topology", "Show a cluster, and what NCCL plans on it");
+  command
+      ->add_option("topology", arguments->cluster.topology,
+                   "Name or path of a topology YAML file, or an NCCL topology XML file")
+      ->required();
+  add_cluster_options(*command, arguments->cluster);
+  command->add_option("--json", arguments->json,
+                      "Write devices, links and NCCL's graphs, tuning table, choices, rings and "
+                      "trees as JSON; '-': standard output");
+  command->add_option("--dot", arguments->dot,
+                      "Write the graph of devices for Graphviz; '-': standard output");
+  command->callback([arguments, &action] {
+    action = [arguments] { return run(*arguments); };
+  });
+}
+
+}  // namespace shardsim::cli

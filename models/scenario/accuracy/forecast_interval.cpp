@@ -1,0 +1,190 @@
+#include "models/scenario/accuracy/forecast_interval.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace shardsim::scenario {
+
+namespace {
+
+constexpr double most_times_parameters = 8;
+constexpr double most_times_gpus = 16;
+constexpr std::size_t fewest_groups = 4;
+/// The interval is so much wider where no run at all has the strategy's family, and again where
+/// none has the GPU's generation. Assumed: the table cannot tell what it does not hold.
+constexpr double unseen = 1.5;
+
+bool within(std::int64_t a, std::int64_t b, double factor) {
+  const double ratio = static_cast<double>(a) / static_cast<double>(b);
+  return ratio <= factor && ratio >= 1 / factor;
+}
+
+bool similar_size(const RunFacts& a, const RunFacts& b) {
+  return within(a.parameters, b.parameters, most_times_parameters) &&
+         within(a.gpus, b.gpus, most_times_gpus);
+}
+
+enum class Hardware { same_gpu, same_generation, any };
+
+/// How near runs have to be.
+struct Nearness {
+  Hardware hardware;
+  bool sized;   ///< of similar size
+  bool family;  ///< of the same family of strategies
+};
+
+constexpr std::array steps{
+    Nearness{Hardware::same_gpu, true, true},  Nearness{Hardware::same_generation, true, true},
+    Nearness{Hardware::any, true, true},       Nearness{Hardware::any, false, true},
+    Nearness{Hardware::same_gpu, true, false}, Nearness{Hardware::same_generation, true, false},
+    Nearness{Hardware::any, true, false},      Nearness{Hardware::any, false, false}};
+
+bool is_near(const RunFacts& run, const RunFacts& other, const Nearness& how) {
+  if (how.family && run.family != other.family) return false;
+  if (how.sized && !similar_size(run, other)) return false;
+  switch (how.hardware) {
+    case Hardware::same_gpu:
+      return run.gpu == other.gpu;
+    case Hardware::same_generation:
+      return run.generation == other.generation;
+    case Hardware::any:
+      return true;
+  }
+  return false;
+}
+
+std::size_t group_count(const std::vector<const Residual*>& rows) {
+  std::set<std::tuple<std::string_view, std::string_view, std::string_view>> groups;
+  for (const Residual* row : rows) groups.emplace(row->source, row->model, row->run.gpu);
+  return groups.size();
+}
+
+/// "5 to 80 billion" or "125 million".
+std::string range(std::int64_t low, std::int64_t high) {
+  const auto number = [](std::int64_t count) {
+    const auto value = static_cast<double>(count);
+    return value >= 1e9 ? fmt::format("{:.3g}G", value * 1e-9)
+                        : fmt::format("{:.3g}M", value * 1e-6);
+  };
+  if (number(low) == number(high)) return number(low);
+  return number(low) + " to " + number(high);
+}
+
+bool knows_generation(const ResidualTable& table, const std::string& generation) {
+  return std::ranges::any_of(table.rows,
+                             [&](const Residual& row) { return row.run.generation == generation; });
+}
+
+std::string describe(const RunFacts& run, const std::vector<const Residual*>& rows,
+                     const Nearness& how, bool known) {
+  std::set<std::string> families;
+  auto [fewest, most] = std::pair{rows.front()->run.gpus, rows.front()->run.gpus};
+  auto [smallest, largest] = std::pair{rows.front()->run.parameters, rows.front()->run.parameters};
+  for (const Residual* row : rows) {
+    families.insert(row->run.family);
+    fewest = std::min(fewest, row->run.gpus);
+    most = std::max(most, row->run.gpus);
+    smallest = std::min(smallest, row->run.parameters);
+    largest = std::max(largest, row->run.parameters);
+  }
+  std::string text;
+  for (const std::string& family : families) text += (text.empty() ? "" : "/") + family;
+  if (!how.family) text += fmt::format(" (none of {})", run.family);
+  switch (how.hardware) {
+    case Hardware::same_gpu:
+      text += ", " + run.gpu;
+      break;
+    case Hardware::same_generation:
+      text += fmt::format(", {} GPUs (few of {})", run.generation, run.gpu);
+      break;
+    case Hardware::any:
+      text += fmt::format(", all GPUs ({} of {}{})", known ? "few" : "none", run.generation,
+                          known ? " of this size" : "");
+      break;
+  }
+  text += fmt::format(", {} parameters, ", range(smallest, largest));
+  text +=
+      fewest == most ? fmt::format("{} GPUs", most) : fmt::format("{} to {} GPUs", fewest, most);
+  if (!how.sized) text += ", none of similar size";
+  if (!run.calibrated) text += ", forecast without calibration on training";
+  return text;
+}
+
+ForecastInterval interval_from(const RunFacts& run, const std::vector<const Residual*>& rows,
+                               const Nearness& how, bool known, double confidence) {
+  const std::vector<double> weights = group_weights(rows);
+  std::vector<double> logs;
+  for (const Residual* row : rows) {
+    logs.push_back(
+        std::log(run.calibrated ? row->measured_over_predicted : row->measured_over_uncalibrated));
+  }
+  double mean = 0;
+  for (std::size_t i = 0; i < logs.size(); ++i) mean += weights[i] * logs[i];
+  double spread = 0;
+  for (std::size_t i = 0; i < logs.size(); ++i) {
+    spread += weights[i] * (logs[i] - mean) * (logs[i] - mean);
+  }
+  const auto groups = static_cast<double>(group_count(rows));
+  const double variance = spread * groups / (groups - 1) * (1 + 1 / groups);
+  double half = student_t_quantile((1 + confidence) / 2, groups - 1) * std::sqrt(variance);
+  if (!how.family) half *= unseen;
+  if (!known) half *= unseen;
+  const bool comparable = how.family && how.hardware != Hardware::any;
+  return {std::exp(mean - half), std::exp(mean + half), rows.size(), comparable,
+          describe(run, rows, how, known)};
+}
+
+/// Of the normal distribution, by bisection of its distribution function.
+double normal_quantile(double share) {
+  double low = 0;
+  double high = 4;
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2;
+    (std::erfc(-middle / std::sqrt(2.0)) / 2 < share ? low : high) = middle;
+  }
+  return low;
+}
+
+}  // namespace
+
+/// Expansion in powers of 1/freedom around the normal quantile: Abramowitz and Stegun, 26.7.5.
+double student_t_quantile(double share, double freedom) {
+  const double z = normal_quantile(share);
+  const double z2 = z * z;
+  const double first = z * (z2 + 1) / 4;
+  const double second = z * ((5 * z2 + 16) * z2 + 3) / 96;
+  const double third = z * (((3 * z2 + 19) * z2 + 17) * z2 - 15) / 384;
+  const double fourth = z * ((((79 * z2 + 776) * z2 + 1482) * z2 - 1920) * z2 - 945) / 92160;
+  return z + (first + (second + (third + fourth / freedom) / freedom) / freedom) / freedom;
+}
+
+std::optional<ForecastInterval> forecast_interval(const RunFacts& run, const ResidualTable& table,
+                                                  double confidence) {
+  if (run.parameters <= 0 || run.gpus <= 0) return std::nullopt;
+  for (const Nearness& how : steps) {
+    std::vector<const Residual*> rows;
+    for (const Residual& row : table.rows) {
+      if (is_near(run, row.run, how)) rows.push_back(&row);
+    }
+    if (group_count(rows) < fewest_groups) continue;
+    return interval_from(run, rows, how, knows_generation(table, run.generation), confidence);
+  }
+  return std::nullopt;
+}
+
+std::optional<StepInterval> step_interval(const RunFacts& run, simcore::SimTime step,
+                                          const ResidualTable& table) {
+  const auto factors = forecast_interval(run, table);
+  if (!factors) return std::nullopt;
+  return StepInterval{simcore::SimTime::from_seconds(step.seconds() * factors->low),
+                      simcore::SimTime::from_seconds(step.seconds() * factors->high), factors->runs,
+                      factors->comparable, factors->what};
+}
+
+}  // namespace shardsim::scenario

@@ -1,0 +1,126 @@
+#include "models/scenario/collective_cluster.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "models/nccl/topology_from_machine.hpp"
+#include "models/nccl/topology_xml.hpp"
+#include "models/network/topology_builder.hpp"
+#include "simcore/text_file.hpp"
+
+namespace shardsim::scenario {
+
+namespace {
+
+constexpr std::size_t max_xml_bytes = std::size_t{16} << 20;
+
+using ClusterPointer = std::unique_ptr<CollectiveCluster>;
+
+bool load_yaml(const ClusterRequest& request, const DataFolders& data, CollectiveCluster& cluster,
+               simcore::Diagnostics& diagnostics) {
+  auto topology = network::load_topology(request.topology, {data.topologies}, diagnostics);
+  if (!topology) return false;
+  const auto gpu =
+      gpu::load_gpu(topology->spec.gpu, {topology->file.parent_path() / "gpus", data.gpus()},
+                    diagnostics, {});
+  if (!gpu) return false;
+  cluster.name = topology->spec.name;
+  cluster.spec = std::move(topology->spec);
+  cluster.compute_capability = static_cast<int>(std::lround(gpu->compute_capability * 10));
+  return true;
+}
+
+bool load_xml(const ClusterRequest& request, CollectiveCluster& cluster,
+              simcore::Diagnostics& diagnostics) {
+  auto text = simcore::read_text_file(request.topology, max_xml_bytes);
+  const auto source =
+      std::make_shared<simcore::SourceText>(simcore::SourceText{request.topology, text.value_or("")});
+  if (!text) {
+    diagnostics.error({source, 0, 0}, text.error());
+    return false;
+  }
+  auto machine = nccl::read_topology_xml(source, diagnostics);
+  if (!machine) return false;
+  auto spec = nccl::topology_from_machine(*machine);
+  if (!spec) {
+    diagnostics.error({source, 0, 0}, spec.error());
+    return false;
+  }
+  cluster.name = std::filesystem::path(request.topology).stem().string();
+  cluster.spec = std::move(*spec);
+  cluster.spec.name = cluster.name;
+  for (const nccl::GpuEntry* gpu : nccl::gpus_of(*machine)) {
+    const int own = gpu->compute_capability;
+    cluster.compute_capability =
+        cluster.compute_capability == 0 ? own : std::min(cluster.compute_capability, own);
+  }
+  cluster.machine = std::move(*machine);
+  return true;
+}
+
+void change_nics(const NicChange& change, network::NodeSpec& node) {
+  if (!node.nics) return;
+  network::NicSpec& nics = *node.nics;
+  if (change.count && *change.count != nics.count) {
+    nics.count = *change.count;
+    if (node.pcie) node.pcie->nics_at.clear();
+  }
+  nics.link.bandwidth = change.bandwidth.value_or(nics.link.bandwidth);
+  nics.link.efficiency = change.efficiency.value_or(nics.link.efficiency);
+  nics.link.latency = change.latency.value_or(nics.link.latency);
+  nics.plugin_latency = change.plugin_latency.value_or(nics.plugin_latency);
+}
+
+void change_machine(const ClusterRequest& request, CollectiveCluster& cluster) {
+  network::NodeSpec& node = cluster.spec.node;
+  change_nics(request.nics, node);
+  if (request.gpu_link && node.pcie) node.pcie->gpu_link = request.gpu_link;
+  if (request.compute_capability) {
+    cluster.compute_capability = static_cast<int>(*request.compute_capability);
+  }
+  if (request.nodes_per_domain && node.nvlink && node.nvlink->nodes_per_domain > 1) {
+    node.nvlink->nodes_per_domain = *request.nodes_per_domain;
+  }
+}
+
+}  // namespace
+
+void NicChange::describe(simcore::Fields<NicChange>& fields) {
+  fields.optional("count", &NicChange::count, "NICs of a node.").range(1, 1024);
+  fields.optional("bandwidth", &NicChange::bandwidth, "Nominal, of one.");
+  fields.optional("efficiency", &NicChange::efficiency, "Share that payload can use.");
+  fields.optional("latency", &NicChange::latency, "From NIC to switch.");
+  fields.optional("plugin_latency", &NicChange::plugin_latency, "That NCCL's plugin declares.");
+}
+
+std::unique_ptr<CollectiveCluster> load_collective_cluster(const ClusterRequest& request,
+                                                           const DataFolders& data,
+                                                           simcore::Diagnostics& diagnostics) {
+  auto cluster = std::make_unique<CollectiveCluster>();
+  const bool xml = request.topology.ends_with(".xml");
+  if (!(xml ? load_xml(request, *cluster, diagnostics)
+            : load_yaml(request, data, *cluster, diagnostics))) {
+    return nullptr;
+  }
+  change_machine(request, *cluster);
+  auto graph = network::build_graph(cluster->spec, {request.nodes, request.gpus_per_node, {}, {}},
+                                    diagnostics);
+  auto setup = nccl::read_setup(request.nccl_version, {}, request.env, {}, diagnostics);
+  if (!graph || !setup) return nullptr;
+  cluster->graph = std::move(*graph);
+  cluster->setup = std::move(*setup);
+  cluster->hardware.compute_capability = cluster->compute_capability;
+  const auto& cpus = cluster->spec.node.cpus;
+  cluster->hardware.amd_cpu = cpus && cpus->vendor == network::CpuVendor::amd;
+  cluster->planner =
+      cluster->machine
+          ? std::make_unique<nccl::Planner>(*cluster->machine, cluster->setup)
+          : std::make_unique<nccl::Planner>(cluster->spec, cluster->compute_capability,
+                                            cluster->setup);
+  return cluster;
+}
+
+}  // namespace shardsim::scenario

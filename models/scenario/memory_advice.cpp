@@ -1,0 +1,168 @@
+#include "models/scenario/memory_advice.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace shardsim::scenario {
+
+using training::Checkpointing;
+using training::Sharding;
+using training::Strategy;
+using training::TrainingSpec;
+
+namespace {
+
+using Changes = std::vector<ScenarioChange>;
+
+Changes values_of(std::string_view key, std::vector<std::string> values) {
+  Changes changes;
+  for (std::string& value : values) changes.push_back({std::string(key), std::move(value)});
+  return changes;
+}
+
+Changes checkpointing(Checkpointing now) {
+  std::vector<std::string> stronger;
+  if (now == Checkpointing::none) stronger.emplace_back("selective");
+  if (now != Checkpointing::full) stronger.emplace_back("full");
+  return values_of("workload.activation_checkpointing", std::move(stronger));
+}
+
+bool is_fsdp(const TrainingSpec& training) {
+  return training.strategy == Strategy::fsdp1 || training.strategy == Strategy::fsdp2;
+}
+
+/// All states of a parameter on as few ranks as possible.
+Changes sharding(const TrainingSpec& training) {
+  if (training.strategy == Strategy::ddp) return values_of("training.strategy", {"fsdp2"});
+  if (training.strategy == Strategy::zero1 || training.strategy == Strategy::zero2) {
+    return values_of("training.strategy", {"zero3"});
+  }
+  if (is_fsdp(training) && training.sharding != Sharding::full_shard) {
+    return values_of("training.sharding", {"full_shard"});
+  }
+  return {};
+}
+
+Changes resharding(const TrainingSpec& training) {
+  if (training.strategy != Strategy::fsdp2 || !training.reshard_after_forward) return {};
+  const bool* whole = std::get_if<bool>(&training.reshard_after_forward->value);
+  if (whole != nullptr && *whole) return {};
+  return values_of("training.reshard_after_forward", {"true"});
+}
+
+Changes halves(std::string_view key, std::int64_t now, int times) {
+  std::vector<std::string> values;
+  for (int i = 0; i < times && now % 2 == 0; ++i) {
+    now /= 2;
+    values.push_back(std::to_string(now));
+  }
+  return values_of(key, std::move(values));
+}
+
+/// More ranks hold smaller shards, if a shard group is not tied to a node.
+Changes nodes(const ScenarioSpec& spec) {
+  const TrainingSpec& training = spec.training;
+  const bool grows = !training.hybrid() && training.sharding != Sharding::no_shard &&
+                     training.strategy != Strategy::ddp && !training.shard_group;
+  if (!grows) return {};
+  return values_of("cluster.nodes", {std::to_string(spec.cluster.nodes * 2),
+                                     std::to_string(spec.cluster.nodes * 4)});
+}
+
+/// Helps only where the free parts of segments would hold the request if they were one.
+Changes expandable(const ScenarioSpec& spec, const OutOfMemoryResult& shortage) {
+  const bool fragmented = shortage.shortage.cached >= shortage.shortage.requested;
+  if (spec.allocator.expandable_segments || !fragmented) return {};
+  return values_of("allocator.expandable_segments", {"true"});
+}
+
+}  // namespace
+
+std::vector<Changes> changes_to_try(const ScenarioSpec& spec, const OutOfMemoryResult& shortage) {
+  if (!spec.workload.model) return {};
+  std::vector<Changes> all{
+      expandable(spec, shortage),
+      resharding(spec.training),
+      sharding(spec.training),
+      checkpointing(spec.workload.activation_checkpointing),
+      halves("workload.micro_batch_size", spec.workload.micro_batch_size, 3),
+      nodes(spec),
+      halves("workload.sequence_length", spec.workload.sequence_length.value_or(0), 1),
+  };
+  std::erase_if(all, [](const Changes& changes) { return changes.empty(); });
+  return all;
+}
+
+MemoryAdvisor::MemoryAdvisor(const Experiment& failed, ExperimentOptions options,
+                             const OutOfMemoryResult& shortage)
+    : failed_(failed), options_(std::move(options)) {
+  options_.exact_ranks = false;
+  for (Changes& changes : changes_to_try(failed.scenario.spec, shortage)) {
+    chains_.push_back({std::move(changes), 0});
+  }
+}
+
+MemoryAdvisor::~MemoryAdvisor() = default;
+
+bool MemoryAdvisor::build(const ScenarioChange& change) {
+  // A change that other keys forbid is none; what is wrong with it is nobody's concern.
+  simcore::Diagnostics ignored;
+  auto scenario = with_override(failed_.scenario, change.key + "=" + change.value, ignored);
+  if (!scenario) return false;
+  experiment_ = build_experiment(std::move(*scenario), options_, ignored);
+  return experiment_.has_value() && !ignored.has_errors();
+}
+
+bool MemoryAdvisor::begin_try() {
+  if (tried_ >= most_tries || events_ >= most_events) return false;
+  for (std::size_t passed = 0; passed < chains_.size();) {
+    turn_ %= chains_.size();
+    Chain& chain = chains_[turn_];
+    if (chain.next == chain.changes.size()) {
+      ++turn_;
+      ++passed;
+      continue;
+    }
+    change_ = chain.changes[chain.next++];
+    if (!build(change_)) continue;
+    simulation_ = std::make_unique<Simulation>(*experiment_);
+    return true;
+  }
+  return false;
+}
+
+void MemoryAdvisor::end_try() {
+  const auto output = simulation_->finish();
+  ++tried_;
+  events_ += simulation_->events();
+  if (output) {
+    const Result& result = output->result;
+    suggestions_.push_back({change_.key, change_.value,
+                            result.memory.peak_reserved + result.memory.outside, result.step.time,
+                            result.throughput.tokens_per_s_per_gpu});
+    chains_[turn_].next = chains_[turn_].changes.size();
+  }
+  ++turn_;
+  simulation_.reset();
+  experiment_.reset();
+}
+
+bool MemoryAdvisor::advance(std::uint64_t events) {
+  if (!simulation_) return begin_try();
+  const std::uint64_t used = events_ + simulation_->events();
+  if (used >= most_events) {  // stopped short, so it says nothing
+    simulation_.reset();
+    events_ = most_events;
+    return false;
+  }
+  if (!simulation_->advance(std::min(events, most_events - used))) end_try();
+  return true;
+}
+
+double MemoryAdvisor::progress() const {
+  return static_cast<double>(tried_) / most_tries;
+}
+
+}  // namespace shardsim::scenario
