@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <iostream>
+#include <new>
 
 #include "cli/collective_command.hpp"
 #include "cli/run_command.hpp"
@@ -29,7 +30,12 @@ int run_application(int argc, const char* const* argv) {
     // Help and version end well; every other way out of the parser is bad arguments.
     return app.exit(error, std::cout, std::cerr) == 0 ? 0 : 2;
   }
-  return action();
+  try {
+    return action();
+  } catch (const std::bad_alloc&) {
+    std::cerr << "shardsim: this machine has too little memory for the run\n";
+    return 1;
+  }
 }
 
 }  // namespace shardsim::cli

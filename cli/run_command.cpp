@@ -6,11 +6,13 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "cli/comparable_runs.hpp"
@@ -142,9 +144,18 @@ class RunCommand {
   }
 
  private:
-  /// Two documents in one file, or on standard output, would make neither readable.
+  /// The same file under another name is the same file.
+  static std::string identity(const std::string& target) {
+    if (target == "-") return target;
+    std::error_code failed;
+    const std::filesystem::path canonical = std::filesystem::weakly_canonical(target, failed);
+    return failed ? target : canonical.string();
+  }
+
+  /// Two documents in one file, or on standard output, would make neither readable; and the
+  /// scenario is not for overwriting.
   bool outputs_differ() const {
-    std::map<std::string, const char*> taken;
+    std::map<std::string, const char*> taken{{identity(arguments_.scenario), "the scenario"}};
     const std::pair<const char*, const std::string&> outputs[] = {
         {"--json", arguments_.json},
         {"--timeline", arguments_.timeline},
@@ -152,7 +163,7 @@ class RunCommand {
         {"--memory-snapshot", arguments_.memory_snapshot}};
     for (const auto& [option, target] : outputs) {
       if (target.empty()) continue;
-      const auto [first, fresh] = taken.emplace(target, option);
+      const auto [first, fresh] = taken.emplace(identity(target), option);
       if (fresh) continue;
       std::cerr << fmt::format("shardsim run: {} and {} both go to '{}': expected different files\n",
                                first->second, option, target);
@@ -262,6 +273,10 @@ class RunCommand {
       people << scenario::summarise(
           output.result, summary_style(standard_output_taken ? STDERR_FILENO : STDOUT_FILENO));
       people.flush();
+      if (!people) {
+        std::cerr << "shardsim run: cannot write the summary\n";
+        written = false;
+      }
     }
     return written ? exit_success : exit_bad_input;
   }
@@ -288,24 +303,35 @@ void add_run_command(CLI::App& app, std::function<int()>& action) {
   run->add_option("--set", arguments->overrides, "Set a key of the scenario: KEY=VALUE")
       ->take_all()
       ->allow_extra_args(false);
-  run->add_option("--json", arguments->json, "Write the result as JSON; here as elsewhere '-' is standard output");
+  const CLI::Validator named(
+      [](const std::string& name) {
+        return name.empty() ? std::string("expected a name") : std::string();
+      },
+      "FILE");
+  run->add_option("--json", arguments->json,
+                  "Write the result as JSON; here as elsewhere '-' is standard output")
+      ->check(named);
   run->add_option("--timeline", arguments->timeline,
-                  "Write every operation of the measured step as JSON");
+                  "Write every operation of the measured step as JSON")
+      ->check(named);
   CLI::Option* trace = run->add_option(
       "--trace", arguments->trace, "Write a trace that Perfetto and Holistic Trace Analysis read");
+  trace->check(named);
   run->add_option("--trace-ranks", arguments->trace_ranks,
                   "Ranks to trace, e.g. 0,8 or all; several ranks give one file each")
       ->needs(trace);
   run->add_option("--memory-snapshot", arguments->memory_snapshot,
                   "Write what rank 0's allocator did as a snapshot for PyTorch's memory viewer "
-                  "(pickle)");
+                  "(pickle)")
+      ->check(named);
   run->add_option("--fidelity", arguments->fidelity, "How collectives are simulated: flow");
   run->add_flag("--exact-ranks", arguments->exact_ranks,
                 "Simulate every rank instead of one of each kind");
   run->add_flag("--what-if", arguments->what_if,
                 "Also: the step with twice the network, NVLink, memory bandwidth or arithmetic, "
                 "and without launch cost");
-  run->add_option("--data", arguments->data, "Folder that holds topologies/ and scenarios/");
+  run->add_option("--data", arguments->data, "Folder that holds topologies/ and scenarios/")
+      ->check(named);
   run->add_flag("--quiet", arguments->quiet, "No summary");
   run->callback([arguments, &action] {
     action = [arguments] { return RunCommand(*arguments).run(); };

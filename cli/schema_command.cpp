@@ -81,10 +81,11 @@ int write_all(const std::filesystem::path& folder) {
 }  // namespace
 
 void add_schema_command(CLI::App& app, std::function<int()>& action) {
-  auto folder = std::make_shared<std::string>(".");
+  auto folder = std::make_shared<std::string>();
   CLI::App* schema =
       app.add_subcommand("schema", "Write JSON schemas for editors and the reference page");
-  schema->add_option("--out", *folder, "Folder to write docs/ and scenarios/schema/ into");
+  schema->add_option("--out", *folder, "Folder to write docs/ and scenarios/schema/ into")
+      ->required();
   schema->callback([folder, &action] { action = [folder] { return write_all(*folder); }; });
 }
 

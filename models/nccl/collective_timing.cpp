@@ -56,25 +56,25 @@ FlowTiming ring_timing(const TimingConstants& constants, CollectiveKind kind, co
   const double per_step = t.bytes / channels / parts;
   const double chunk =
       std::clamp(static_cast<double>(choice.chunk_bytes.count), 1.0, std::max(per_step, 1.0));
-  const double rounds = std::max(1.0, std::ceil(per_step / chunk - 1e-9));
   const double data = in_parts(kind) ? all_steps * t.bytes / parts : t.bytes;
 
   FlowTiming made;
   made.flow_bytes = data * p.wire_factor;
   const double rate = std::min(wire_gbps(t), channels * constants.copy_gbps * p.wire_factor);
   limit(made, rate * p.efficiency);
-  made.latency_us = p.start_us + steps_us(p, steps, *t.traffic);
+  const double burst = std::min(chunk, p.burst_bytes);
+  const double steps_alone =
+      steps_us(p, steps, *t.traffic) + all_steps * us_of(burst, p.burst_gbps);
+  const double moving = us_of(made.flow_bytes, made.cap_gbps);
+  made.latency_us = p.start_us + std::max(0.0, steps_alone - p.overlap * moving);
   if (choice.protocol == Protocol::simple) {
-    // The last part of each round is copied while the link rests.
-    const double tail = us_of(chunk, constants.copy_gbps);
-    made.latency_us += tail;
-    const double moving = us_of(made.flow_bytes, made.cap_gbps);
-    limit(made, made.flow_bytes / (moving + (rounds - 1) * tail) * 1e-3);
+    // The last part of every round is copied while the link rests; all but the first round's
+    // copies belong to the flow.
+    made.latency_us += us_of(chunk, constants.copy_gbps);
+    const double later = us_of(per_step - chunk, constants.copy_gbps);
+    limit(made, made.flow_bytes / std::max(moving + later, 1e-9) * 1e-3);
     // A pipeline without parts fills chunk by chunk.
     if (!in_parts(kind)) made.latency_us += (all_steps - 1) * us_of(chunk * channels, rate);
-  } else {
-    const double burst = std::min(chunk, p.burst_bytes) * p.wire_factor;
-    made.latency_us += all_steps * us_of(burst * channels, rate);
   }
   return made;
 }
@@ -91,12 +91,12 @@ FlowTiming tree_timing(const TimingConstants& constants, const Choice& choice,
   const double rate =
       std::min(wire_gbps(t), channels * constants.copy_gbps / 2 * p.wire_factor) * p.efficiency;
   limit(made, rate);
-  made.latency_us = p.start_us + steps_us(p, steps, *t.traffic);
   const double chunk = std::min(t.bytes / channels, static_cast<double>(choice.chunk_bytes.count));
-  const double held = p.burst_bytes > 0 ? std::min(chunk, p.burst_bytes) : chunk;
-  made.latency_us += (steps.inside + steps.between) *
-                     us_of(held * p.wire_factor * channels,
-                           std::max(rate, channels * constants.copy_gbps / 2));
+  const double alone = steps_us(p, steps, *t.traffic) +
+                       (steps.inside + steps.between) *
+                           us_of(std::min(chunk, p.burst_bytes), p.burst_gbps);
+  made.latency_us =
+      p.start_us + std::max(0.0, alone - p.overlap * us_of(made.flow_bytes, made.cap_gbps));
   return made;
 }
 
@@ -181,7 +181,7 @@ Protocol message_protocol(double bytes) {
 }
 
 FlowTiming message_timing(const TimingConstants& constants, CollectiveKind kind,
-                          const TimedTransfer& t, int channels) {
+                          const TimedTransfer& t) {
   FlowTiming made;
   const bool all_pairs = kind == CollectiveKind::alltoall;
   const double part = all_pairs ? t.bytes / t.ranks : t.bytes;
@@ -191,7 +191,7 @@ FlowTiming message_timing(const TimingConstants& constants, CollectiveKind kind,
   const bool between = t.nodes > 1;
   made.latency_us = constants.message_start_us[protocol] +
                     steps_us(p, {between ? 0.0 : 1.0, between ? 1.0 : 0.0}, *t.traffic);
-  if (all_pairs) made.latency_us += us_of(part, channels * constants.copy_gbps);
+  if (all_pairs) made.latency_us += us_of(part, constants.own_copy_gbps);
   limit(made, wire_gbps(t) * constants.message_efficiency);
   return made;
 }

@@ -48,8 +48,8 @@ FlowTiming flow_timing(const TimingConstants& constants, cuda::CollectiveKind ki
 /// LL for a message of few bytes, else Simple.
 Protocol message_protocol(double bytes);
 
-/// All-to-all and send-receive over `channels` of point-to-point traffic.
+/// All-to-all and send-receive.
 FlowTiming message_timing(const TimingConstants& constants, cuda::CollectiveKind kind,
-                          const TimedTransfer& transfer, int channels);
+                          const TimedTransfer& transfer);
 
 }  // namespace shardsim::nccl

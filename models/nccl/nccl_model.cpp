@@ -100,7 +100,7 @@ std::expected<CarriedOut, NoRoute> NcclModel::send_messages(
                                *traffic};
   const int channels = message_channels(planned);
   CarriedOut made;
-  made.timing = timing_of(message_timing(constants_, spec.kind, transfer, channels), **traffic);
+  made.timing = timing_of(message_timing(constants_, spec.kind, transfer), **traffic);
   made.timing.algorithm = "P2P";
   const bool in_parts = spec.kind == cuda::CollectiveKind::alltoall;
   made.timing.protocol = name(message_protocol(transfer.bytes / (in_parts ? plan.ranks() : 1)));

@@ -20,8 +20,11 @@ struct ProtocolTiming {
   double network_step_us = 0;  ///< between nodes, besides the cables
   double wire_factor = 1;      ///< bytes on the wire per byte of data
   double efficiency = 1;       ///< share of the wire's rate that it reaches
-  /// Bytes of a channel that a step takes in before it hands any on.
+  /// Bytes of a channel that a step takes in before it hands any on, and the rate of that.
   double burst_bytes = 0;
+  double burst_gbps = 20;
+  /// Share of the data's time in which steps synchronise besides; the rest of both adds up.
+  double overlap = 0;
 };
 
 struct TimingConstants {
@@ -37,6 +40,7 @@ struct TimingConstants {
 
   PerProtocol<double> message_start_us;  ///< point to point; LL128 is not used
   double message_efficiency = 1;
+  double own_copy_gbps = 0;  ///< GB/s at which all channels copy a rank's message to itself
 };
 
 /// `compute_capability` times ten.

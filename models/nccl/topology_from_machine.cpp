@@ -22,12 +22,12 @@ namespace {
 // topologies/README.md: one efficiency for each generation of link.
 struct NvlinkGeneration {
   double gbytes = 25;
-  double efficiency = 0.84;
+  double efficiency = 0.78;
 };
 NvlinkGeneration nvlink_generation(int compute_capability) {
-  if (compute_capability >= 100) return {50, 0.75};
-  if (compute_capability >= 90) return {25, 0.84};
-  if (compute_capability >= 80) return {25, 0.80};
+  if (compute_capability >= 100) return {50, 0.73};
+  if (compute_capability >= 90) return {25, 0.78};
+  if (compute_capability >= 80) return {25, 0.77};
   return compute_capability >= 70 ? NvlinkGeneration{25, 0.82} : NvlinkGeneration{20, 0.82};
 }
 constexpr double pcie_efficiency = 0.75;

@@ -103,11 +103,32 @@ class Builder {
     return ranks != nullptr ? *ranks : 0;
   }
 
+  /// Whether the program would stay of a size that can be held.
+  bool bounded(std::int64_t blocks) {
+    constexpr std::int64_t most = 250'000;
+    const std::int64_t accumulation = spec().workload.gradient_accumulation;
+    const std::int64_t steps = spec().steps.warmup + spec().steps.measure;
+    if (blocks * steps <= most / accumulation) return true;
+    diagnostics_.error(
+        where("workload"),
+        fmt::format("{} blocks in {} micro-batches and {} steps are more than the {} passes that "
+                    "can be simulated",
+                    blocks, accumulation, steps, most));
+    return false;
+  }
+
   bool record() {
     return spec().workload.model ? record_transformer() : record_explicit();
   }
 
   bool record_explicit() {
+    const training::ExplicitSpec& times = *spec().workload.explicit_times;
+    if (!bounded(times.blocks)) return false;
+    if (times.block_forward + times.block_backward == SimTime{}) {
+      diagnostics_.error(where("workload.explicit"),
+                         "blocks that take no time: expected block_forward or block_backward "
+                         "above 0");
+    }
     for (const std::string& key : training::missing_times(*spec().workload.explicit_times,
                                                           spec().training, made_.groups)) {
       diagnostics_.error(where("workload.explicit"),
@@ -148,6 +169,7 @@ class Builder {
                                      simcore::print_value(wanted.precision)));
     }
     if (diagnostics_.has_errors()) return false;
+    if (!bounded(model->layers)) return false;
     const training::TransformerShape shape =
         training::resolve(*model, *wanted.sequence_length);
     training::TransformerSetting setting;
@@ -227,10 +249,17 @@ class Builder {
     return !diagnostics_.has_errors();
   }
 
+  bool equal_gpus() const {
+    const network::NodeSpec& node = made_.topology.spec.node;
+    const bool switched = node.gpus == 1 || (node.nvlink && node.nvlink->layout ==
+                                                                network::NvlinkLayout::nvswitch);
+    return switched && (made_.graph.node_count() == 1 || node.nic_count() == node.gpus);
+  }
+
   void lay_out() {
     const bool every_rank = options_.exact_ranks || !spec().perturb.empty();
     made_.layout = lay_out_ranks(made_.program->communicators, made_.groups, reshard_group(),
-                                 gpus_per_node(), every_rank);
+                                 gpus_per_node(), equal_gpus(), every_rank);
     for (const PerturbationSpec& one : spec().perturb) {
       if (!one.rank) continue;
       made_.slowdowns.resize(made_.layout.ranks.size(), 1.0);

@@ -60,11 +60,13 @@ bool groups_lie_alike(const std::vector<std::vector<int>>& groups, std::int64_t 
 }
 
 RankLayout lay_out_ranks(const std::vector<std::string>& roles, const training::GroupSizes& sizes,
-                         std::int64_t reshard, std::int64_t gpus_per_node, bool every_rank) {
+                         std::int64_t reshard, std::int64_t gpus_per_node, bool equal_gpus,
+                         bool every_rank) {
   std::vector<std::vector<std::vector<int>>> groups;
   for (const std::string& role : roles) {
     groups.push_back(groups_of_role(role, sizes, reshard));
     if (!groups_lie_alike(groups.back(), gpus_per_node)) every_rank = true;
+    if (!equal_gpus && groups.back().size() > 1) every_rank = true;
   }
   RankLayout layout;
   const int simulated = every_rank ? static_cast<int>(sizes.world) : 1;

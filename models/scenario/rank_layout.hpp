@@ -34,7 +34,10 @@ std::vector<std::vector<int>> groups_of_role(const std::string& role,
 bool groups_lie_alike(const std::vector<std::vector<int>>& groups, std::int64_t gpus_per_node);
 
 /// `roles` are the program's communicators. With `every_rank`, all ranks are simulated.
+/// `equal_gpus`: every GPU of a node has the same surroundings, i.e. its own NIC beside one NVLink
+/// switch; without that, groups side by side may share NICs and PCIe links unequally.
 RankLayout lay_out_ranks(const std::vector<std::string>& roles, const training::GroupSizes& sizes,
-                         std::int64_t reshard, std::int64_t gpus_per_node, bool every_rank);
+                         std::int64_t reshard, std::int64_t gpus_per_node, bool equal_gpus,
+                         bool every_rank);
 
 }  // namespace shardsim::scenario

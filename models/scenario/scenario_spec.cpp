@@ -11,7 +11,6 @@ void ClusterSpec::describe(Fields<ClusterSpec>& fields) {
       .required("topology", &ClusterSpec::topology,
                 "The kind of node and the fabric between nodes: the name of a file in "
                 "`topologies/`, or a path.")
-      .not_empty()
       .example("dgx-h100");
   fields.optional("nodes", &ClusterSpec::nodes, "Number of nodes.").range(1, 1'000'000);
   fields
@@ -61,7 +60,7 @@ void StepsSpec::describe(Fields<StepsSpec>& fields) {
 }
 
 void ScenarioSpec::describe(Fields<ScenarioSpec>& fields) {
-  fields.required("name", &ScenarioSpec::name, "What people call it.").not_empty();
+  fields.required("name", &ScenarioSpec::name, "What people call it.");
   fields.optional("description", &ScenarioSpec::description, "What it shows.");
   fields.required("cluster", &ScenarioSpec::cluster, "The machines.");
   fields.required("workload", &ScenarioSpec::workload, "What is trained, and on what batch.");
@@ -75,6 +74,13 @@ void ScenarioSpec::describe(Fields<ScenarioSpec>& fields) {
   fields.optional("steps", &ScenarioSpec::steps, "How many steps are simulated.");
   fields.optional("fidelity", &ScenarioSpec::fidelity, "How collectives are simulated.");
   fields.optional("quiz", &ScenarioSpec::quiz, "Quiz questions that this scenario answers.");
+}
+
+void ScenarioSpec::check(const ScenarioSpec& spec, const simcore::ConfigNode& node,
+                         simcore::Diagnostics& diagnostics) {
+  if (spec.name.empty()) {
+    diagnostics.error(node.where_value("name"), "expected a name, found nothing");
+  }
 }
 
 simcore::SourceLocation LoadedScenario::where(std::string_view dotted_key) const {

@@ -69,6 +69,8 @@ struct ScenarioSpec {
   std::vector<std::string> quiz;
 
   static void describe(simcore::Fields<ScenarioSpec>& fields);
+  static void check(const ScenarioSpec& spec, const simcore::ConfigNode& node,
+                    simcore::Diagnostics& diagnostics);
 };
 
 /// A scenario with the tree it was read from, so that later findings can point into the file.

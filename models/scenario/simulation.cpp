@@ -24,6 +24,9 @@ using simcore::SimTime;
 
 namespace {
 
+/// A run stops here: sums of times stay exact below it.
+constexpr SimTime latest_moment = SimTime::microseconds(4'000'000'000'000);
+
 nccl::RingHardware ring_hardware(const Experiment& experiment) {
   nccl::RingHardware hardware;
   hardware.compute_capability =
@@ -165,13 +168,17 @@ struct Simulation::State {
   }
 
   void degrade_links() {
+    std::map<network::LinkId, double> shares;
     for (const PerturbationSpec& one : experiment.scenario.spec.perturb) {
       if (!one.link) continue;
       const auto links = experiment.graph.links_named(*one.link);
       if (!links) continue;
       for (const network::LinkId link : *links) {
+        // Several entries for one link multiply, as slowdowns of one rank do.
+        double& left = shares.try_emplace(link, 1.0).first->second;
+        left *= one.bandwidth->value;
         const double usual = experiment.graph.links()[link].bandwidth.bytes_per_second;
-        flows.set_bandwidth(link, simcore::BitRate{usual * one.bandwidth->value});
+        flows.set_bandwidth(link, simcore::BitRate{usual * left});
       }
     }
   }
@@ -220,7 +227,8 @@ Simulation::~Simulation() = default;
 
 bool Simulation::advance(std::uint64_t events) {
   for (std::uint64_t i = 0; i < events; ++i) {
-    if (state_->runtime->out_of_memory() || !state_->queue.step()) return false;
+    if (state_->runtime->out_of_memory() || state_->queue.now() > latest_moment) return false;
+    if (!state_->queue.step()) return false;
   }
   return true;
 }
@@ -282,7 +290,16 @@ RunFailure Simulation::State::out_of_memory(const cuda::OutOfMemory& what) const
 std::optional<RunFailure> Simulation::State::failure() const {
   if (runtime->out_of_memory()) return out_of_memory(*runtime->out_of_memory());
   if (backend.failure()) return RunFailure{nccl::to_text(*backend.failure()), {}, {}};
+  if (queue.now() > latest_moment) {
+    return RunFailure{"the run takes more than 46 days of simulated time", {}, {}};
+  }
   if (runtime->finished()) return std::nullopt;
+  for (const PerturbationSpec& one : experiment.scenario.spec.perturb) {
+    if (!one.link || one.bandwidth->value > 0) continue;
+    return RunFailure{
+        fmt::format("no route: a collective needs '{}', whose bandwidth is 0 %", *one.link),
+        runtime->deadlock_report(), {}};
+  }
   auto lines = runtime->deadlock_report();
   constexpr std::size_t most = 16;
   if (lines.size() > most) {
@@ -290,7 +307,7 @@ std::optional<RunFailure> Simulation::State::failure() const {
     lines.resize(most);
     lines.push_back(fmt::format("and {} more ranks", more));
   }
-  return RunFailure{"deadlock: nothing can go on", std::move(lines), {}};
+  return RunFailure{"deadlock: nothing can go on", std::move(lines)};
 }
 
 SimTime Simulation::State::mean_step(std::uint32_t slot) const {

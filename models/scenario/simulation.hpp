@@ -23,7 +23,7 @@ struct RunFailure {
   std::string message;
   std::vector<std::string> details;  ///< one line each
   /// What is known all the same: where memory ran out, what it was used for.
-  std::optional<Result> result;
+  std::optional<Result> result = std::nullopt;
 };
 
 struct RunOutput {

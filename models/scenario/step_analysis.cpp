@@ -84,7 +84,7 @@ class Analyst {
     rank_parts();
     const double moved = result_.step.communication.seconds();
     if (moved > 0) {
-      const double hidden = 1 - result_.step.exposed_communication.seconds() / moved;
+      const double hidden = 1 - exposed_transfer_.seconds() / moved;
       result_.step.overlap_fraction = std::clamp(hidden, 0.0, 1.0);
     }
     return std::move(result_);
@@ -129,10 +129,11 @@ class Analyst {
     parts_[describe(cause)] += length;
     switch (cause.kind) {
       case CauseKind::collective:
-      case CauseKind::peers:
         totals(cause.op).exposed += length;
+        exposed_transfer_ += length;
         result_.step.exposed_communication += length;
         break;
+      case CauseKind::peers:
       case CauseKind::kernel:
         result_.step.exposed_communication += length;
         break;
@@ -208,6 +209,7 @@ class Analyst {
   const std::vector<SimTime>& kernel_times_;
   const Dependencies dependencies_;
   std::map<std::string, SimTime> parts_;
+  SimTime exposed_transfer_;  ///< exposed while data move; not waiting for peers, nor copies
   StepAnalysis result_;
 };
 

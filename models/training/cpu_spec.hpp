@@ -108,9 +108,9 @@ struct CpuSpec {
         .at_least(none);
     fields
         .optional("device_malloc", &CpuSpec::device_malloc,
-                  "One cudaMalloc of a segment, or mapping of its pages (assumed). Creating, "
-                  "mapping and enabling one page of 2 MiB takes about 70 us (vAttention, 2024, "
-                  "table 3), and a segment is larger. Nothing where the workload prescribes times.")
+                  "One cudaMalloc of a segment, or mapping of its pages (assumed; older GPUs took "
+                  "50 us up to 512 KB and more above, by the University of Virginia). Nothing where "
+                  "the workload prescribes times.")
         .at_least(none);
     fields
         .optional("device_free", &CpuSpec::device_free,

@@ -78,6 +78,16 @@ const std::vector<Case> cases = {
      "block_backward: 1 us, all_gather_root: 1 us, all_gather_block: 1 us, "
      "reduce_scatter_root: 1 us}\n",
      ":4:13: error: fsdp2 needs the time 'reduce_scatter_block'"},
+    {"a name without letters", "name: \"\"\n" + cluster + workload, ":1:7: error: "},
+    {"a workload without any time",
+     "name: x\n" + cluster + "workload:\n  explicit: {blocks: 1, block_forward: 0 s, "
+     "block_backward: 0 s, ddp_head: 0 s, ddp_block: 0 s, ddp_embedding: 0 s}\n"
+     "training: {strategy: ddp}\n",
+     "take no time"},
+    {"more passes than can be simulated", good, "more than the 250000 passes",
+     "--set workload.gradient_accumulation=100000"},
+    {"the scenario as output", good, "the scenario", "--json $FILE"},
+    {"a file without a name", good, "expected a name", "--json \"\""},
     {"a key in the wrong section", good + "training: {activation_checkpointing: full}\n",
      "did you mean 'workload.activation_checkpointing'?"},
     {"a key without its section", good, "did you mean 'cluster.nodes'?", "--set nodes=8"},
@@ -104,7 +114,9 @@ TEST_CASE("bad input ends with status 2 and a message with place, expectation an
     CAPTURE(one.what);
     const ScratchFolder scratch;
     const std::string file = scratch.write("scenario.yaml", one.text);
-    const ProgramRun run = run_program("run " + file + " --quiet " + one.options);
+    // The shell replaces $FILE by the scenario's own path.
+    const ProgramRun run =
+        run_program("run " + file + " --quiet " + one.options, "FILE=" + file);
     CHECK(run.status == 2);
     CHECK_MESSAGE(run.messages.find(one.expected) != std::string::npos, run.messages);
     CHECK(!run.messages.empty());

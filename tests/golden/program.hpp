@@ -46,10 +46,10 @@ struct ProgramRun {
   std::string messages;
 };
 
-/// `arguments` as on a shell's command line.
-inline ProgramRun run_program(const std::string& arguments) {
+/// `arguments` as on a shell's command line; `variable` is one more shell variable, NAME=VALUE.
+inline ProgramRun run_program(const std::string& arguments, const std::string& variable = {}) {
   const ScratchFolder scratch;
-  const std::string command = std::string(SHARDSIM_PROGRAM) + " " + arguments + " >" +
+  const std::string command = (variable.empty() ? variable : variable + "; ") + SHARDSIM_PROGRAM + " " + arguments + " >" +
                               scratch.file("out") + " 2>" + scratch.file("err");
   const int status = std::system(command.c_str());
   ProgramRun run;

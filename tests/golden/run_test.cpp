@@ -92,10 +92,28 @@ TEST_CASE("a step that does not fit ends with status 1 and says what was asked f
   CHECK(run.messages.find("activations") != std::string::npos);
 }
 
+TEST_CASE("times beyond the range end with status 1, and never wrap round to a short step") {
+  for (const char* change : {"cpu.hook='40 h'", "'perturb=[{link: \"leaf[0]\", bandwidth: 0.0000001 %}]'"}) {
+    CAPTURE(change);
+    const ProgramRun run = run_program("run " + first + " --quiet --set " + change);
+    CHECK(run.status == 1);
+    CHECK(run.messages.find("46 days") != std::string::npos);
+  }
+}
+
+TEST_CASE("GPUs that share NICs unequally are simulated one by one") {
+  const std::string file = shipped_scenario("hsdp-llama-2-7b-4xdgx-h100") +
+                           " --set cluster.topology=aws-p4d --set cluster.nodes=2"
+                           " --set workload.model=gpt2 --set workload.sequence_length=512"
+                           " --set training.shard_group=2";
+  CHECK(result_of(file) == result_of(file + " --exact-ranks"));
+}
+
 TEST_CASE("a dead link ends with status 1 and a report of who waits") {
   const ProgramRun run = run_program(
       "run " + first + " --set 'perturb=[{link: \"node[2].nic[0]\", bandwidth: 0 %}]'");
   CHECK(run.status == 1);
+  CHECK(run.messages.find("no route: a collective needs 'node[2].nic[0]'") != std::string::npos);
   CHECK(run.messages.find("waiting for its peers") != std::string::npos);
 }
 

@@ -134,7 +134,7 @@ TEST_CASE("more confidence, more width") {
 TEST_CASE("a step's interval is its time times the factors") {
   const auto factors = forecast_interval(some_run(), four_groups(0.1));
   const auto step =
-      step_interval(some_run(), simcore::SimTime::milliseconds(100), four_groups(0.1));
+      step_interval(some_run(), simcore::SimTime::from_seconds(0.1), four_groups(0.1));
   REQUIRE(step);
   CHECK(step->low.seconds() == doctest::Approx(0.1 * factors->low));
   CHECK(step->high.seconds() == doctest::Approx(0.1 * factors->high));

@@ -105,7 +105,7 @@ TEST_CASE("what if: twice the arithmetic helps a large model, free launches a sm
     return shares;
   };
   const std::vector<double> large = answers("mpt-7b", "workload.micro_batch_size=4");
-  const std::vector<double> small = answers("mpt-125m", "workload.micro_batch_size=1");
+  const std::vector<double> small = answers("mpt-125m", "workload.sequence_length=128");
   REQUIRE(large.size() == what_if_questions().size());
   CHECK(large[0] == doctest::Approx(1));  // one node: nothing crosses the network
   CHECK(large[3] < 0.75);

@@ -1,0 +1,103 @@
+// Durations of collectives: closed forms, limits and monotony.
+#include "models/nccl/collective_timing.hpp"
+
+#include <doctest/doctest.h>
+
+namespace shardsim::nccl {
+namespace {
+
+using cuda::CollectiveKind;
+
+TimingConstants plain() {
+  TimingConstants t;
+  for (const Protocol p : all_protocols) {
+    t.ring[p].start_us = 5;
+    t.ring[p].step_us = 1;
+    t.ring[p].network_step_us = 4;
+  }
+  t.ring[Protocol::ll].wire_factor = 2;
+  t.tree = t.ring;
+  t.copy_gbps = 1e6;  // as good as nothing
+  t.own_copy_gbps = 1e6;
+  t.multicast_efficiency = 0.5;
+  return t;
+}
+
+Traffic traffic_of(double gbps) {
+  Traffic traffic;
+  traffic.rate = simcore::BitRate{gbps * 1e9};
+  return traffic;
+}
+
+Choice choice_of(Algorithm algorithm, Protocol protocol) {
+  Choice choice;
+  choice.algorithm = algorithm;
+  choice.protocol = protocol;
+  choice.channels = 4;
+  choice.chunk_bytes.count = 1 << 20;
+  return choice;
+}
+
+}  // namespace
+
+TEST_CASE("a ring all-reduce takes its start, 2(n-1) steps and 2(n-1)/n of the data") {
+  const Traffic traffic = traffic_of(100);
+  const TimedTransfer transfer{8e6, 8, 1, &traffic};
+  const FlowTiming made = flow_timing(plain(), CollectiveKind::all_reduce,
+                                      choice_of(Algorithm::ring, Protocol::simple), transfer, 0);
+  CHECK(made.latency_us == doctest::Approx(5 + 14).epsilon(1e-3));
+  CHECK(made.flow_bytes == doctest::Approx(14e6));
+}
+
+TEST_CASE("LL puts twice the data on the wire") {
+  const Traffic traffic = traffic_of(100);
+  const TimedTransfer transfer{8e6, 8, 1, &traffic};
+  const auto simple = flow_timing(plain(), CollectiveKind::all_gather,
+                                  choice_of(Algorithm::ring, Protocol::simple), transfer, 0);
+  const auto ll = flow_timing(plain(), CollectiveKind::all_gather,
+                              choice_of(Algorithm::ring, Protocol::ll), transfer, 0);
+  CHECK(ll.flow_bytes == doctest::Approx(2 * simple.flow_bytes));
+}
+
+TEST_CASE("a tree over k nodes has 2 log2 k steps between them") {
+  const Traffic traffic = traffic_of(100);
+  const auto latency = [&](int nodes) {
+    const TimedTransfer transfer{8, nodes, nodes, &traffic};
+    return flow_timing(plain(), CollectiveKind::all_reduce,
+                       choice_of(Algorithm::tree, Protocol::ll), transfer, 0)
+        .latency_us;
+  };
+  CHECK(latency(2) == doctest::Approx(5 + 2 * 4));
+  CHECK(latency(64) - latency(2) == doctest::Approx(2 * 5 * 4));
+}
+
+TEST_CASE("NVLink switches that reduce reach their share of the links") {
+  const Traffic traffic = traffic_of(100);
+  const TimedTransfer transfer{1e9, 8, 1, &traffic};
+  const FlowTiming made = flow_timing(plain(), CollectiveKind::all_reduce,
+                                      choice_of(Algorithm::nvls, Protocol::simple), transfer, 8);
+  CHECK(made.cap_gbps == doctest::Approx(50));
+}
+
+TEST_CASE("more bytes never take less time, on any generation") {
+  const Traffic traffic = traffic_of(200);
+  for (const int capability : {70, 80, 90, 100}) {
+    const TimingConstants constants = timing_constants(capability);
+    for (const Algorithm algorithm : {Algorithm::ring, Algorithm::tree}) {
+      for (const Protocol protocol : all_protocols) {
+        CAPTURE(capability);
+        double before = 0;
+        for (double bytes = 64; bytes < 1e10; bytes *= 2) {
+          const TimedTransfer transfer{bytes, 8, 1, &traffic};
+          const FlowTiming made = flow_timing(constants, CollectiveKind::all_reduce,
+                                              choice_of(algorithm, protocol), transfer, 0);
+          const double us = made.latency_us + made.flow_bytes / made.cap_gbps * 1e-3;
+          CHECK(us >= before);
+          before = us;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace shardsim::nccl
