@@ -14,8 +14,7 @@ void add_cluster_options(CLI::App& command, ClusterArguments& arguments) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
   command.add_option("--gpus", arguments.gpus, "GPUs used in each node; by default all of them")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1024}));
-  command.add_option("--nccl-version", arguments.version, "NCCL's version")
-      ->capture_default_str();
+  command.add_option("--nccl-version", arguments.version, "NCCL's version")->capture_default_str();
   command.add_option("--env", arguments.env, "A variable of NCCL: NCCL_NAME=VALUE")
       ->take_all()
       ->allow_extra_args(false);

@@ -1,11 +1,12 @@
 // Arguments of the commands that are about a cluster with NCCL on it.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include <CLI/CLI.hpp>
 
 #include "models/scenario/collective_cluster.hpp"
 
@@ -23,7 +24,8 @@ struct ClusterArguments {
 /// `--nodes`, `--gpus`, `--nccl-version`, `--env`, `--data`.
 void add_cluster_options(CLI::App& command, ClusterArguments& arguments);
 
-/// Null if something is wrong, which is then on standard error. `env` comes on top of the arguments'.
+/// Null if something is wrong, which is then on standard error. `env` comes on top of the
+/// arguments'.
 std::unique_ptr<scenario::CollectiveCluster> load_cluster(
     const ClusterArguments& arguments, const std::map<std::string, std::string>& env);
 

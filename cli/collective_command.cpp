@@ -37,21 +37,21 @@ struct Named {
   const char* reduction;
   const char* root;
 };
-constexpr std::array collectives{Named{"all_reduce", CollectiveKind::all_reduce, "sum", "-1"},
-                                 Named{"all_gather", CollectiveKind::all_gather, "none", "-1"},
-                                 Named{"reduce_scatter", CollectiveKind::reduce_scatter, "sum",
-                                       "-1"},
-                                 Named{"broadcast", CollectiveKind::broadcast, "none", "0"},
-                                 Named{"reduce", CollectiveKind::reduce, "sum", "0"},
-                                 Named{"alltoall", CollectiveKind::alltoall, "none", "-1"},
-                                 Named{"sendrecv", CollectiveKind::sendrecv, "none", "-1"}};
+constexpr std::array collectives{
+    Named{"all_reduce", CollectiveKind::all_reduce, "sum", "-1"},
+    Named{"all_gather", CollectiveKind::all_gather, "none", "-1"},
+    Named{"reduce_scatter", CollectiveKind::reduce_scatter, "sum", "-1"},
+    Named{"broadcast", CollectiveKind::broadcast, "none", "0"},
+    Named{"reduce", CollectiveKind::reduce, "sum", "0"},
+    Named{"alltoall", CollectiveKind::alltoall, "none", "-1"},
+    Named{"sendrecv", CollectiveKind::sendrecv, "none", "-1"}};
 
 /// nccl-tests' names of types. 8-bit integers are treated as fp8: equally large, and neither is
 /// reduced by NVLink switches.
 const std::map<std::string, gpu::DataType> types{
-    {"float", gpu::DataType::fp32}, {"half", gpu::DataType::fp16},
+    {"float", gpu::DataType::fp32},    {"half", gpu::DataType::fp16},
     {"bfloat16", gpu::DataType::bf16}, {"int8", gpu::DataType::fp8},
-    {"uint8", gpu::DataType::fp8}, {"fp8_e4m3", gpu::DataType::fp8},
+    {"uint8", gpu::DataType::fp8},     {"fp8_e4m3", gpu::DataType::fp8},
     {"fp8_e5m2", gpu::DataType::fp8}};
 const std::map<std::string, scenario::LaunchMode> launch_modes{
     {"mpi", scenario::LaunchMode::mpi},
@@ -142,8 +142,8 @@ class CollectiveCommand {
   bool write(const Named& named, const std::vector<CollectiveRow>& rows) const {
     bool written = true;
     if (!arguments_.json.empty()) {
-      const auto done = write_document(arguments_.json,
-                                       [&](std::ostream& out) { out << to_json(rows); });
+      const auto done =
+          write_document(arguments_.json, [&](std::ostream& out) { out << to_json(rows); });
       if (!done) std::cerr << "shardsim collective: " << done.error() << '\n';
       written = done.has_value();
     }
@@ -228,7 +228,8 @@ void add_collective_command(CLI::App& app, std::function<int()>& action) {
                    "Name or path of a topology YAML file, or an NCCL topology XML file")
       ->required();
   add_cluster_options(*command, arguments->cluster);
-  command->add_option("-b,--minbytes", arguments->begin, "Smallest size; K, M, G are powers of 1024")
+  command
+      ->add_option("-b,--minbytes", arguments->begin, "Smallest size; K, M, G are powers of 1024")
       ->capture_default_str();
   command->add_option("-e,--maxbytes", arguments->end, "Largest size")->capture_default_str();
   command->add_option("-f,--stepfactor", arguments->factor, "Factor from one size to the next")

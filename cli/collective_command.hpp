@@ -1,8 +1,9 @@
 // `shardsim collective`: nccl-tests on a simulated cluster.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
+
+#include <CLI/CLI.hpp>
 
 namespace shardsim::cli {
 

@@ -31,10 +31,8 @@ int run(const TopologyArguments& arguments) {
     if (!done) std::cerr << "shardsim topology: " << done.error() << '\n';
     written &= done.has_value();
   };
-  document(arguments.json,
-           [&](std::ostream& out) { out << scenario::topology_json(*cluster); });
-  document(arguments.dot,
-           [&](std::ostream& out) { scenario::write_dot(out, cluster->graph); });
+  document(arguments.json, [&](std::ostream& out) { out << scenario::topology_json(*cluster); });
+  document(arguments.dot, [&](std::ostream& out) { scenario::write_dot(out, cluster->graph); });
   const bool taken = arguments.json == "-" || arguments.dot == "-";
   std::ostream& people = taken ? std::cerr : std::cout;
   people << scenario::topology_text(*cluster);
@@ -46,8 +44,7 @@ int run(const TopologyArguments& arguments) {
 
 void add_topology_command(CLI::App& app, std::function<int()>& action) {
   auto arguments = std::make_shared<TopologyArguments>();
-  CLI::App* command =
-      app.add_subcommand("topology", "Show a cluster, and what NCCL plans on it");
+  CLI::App* command = app.add_subcommand("topology", "Show a cluster, and what NCCL plans on it");
   command
       ->add_option("topology", arguments->cluster.topology,
                    "Name or path of a topology YAML file, or an NCCL topology XML file")
@@ -58,9 +55,7 @@ void add_topology_command(CLI::App& app, std::function<int()>& action) {
                       "trees as JSON; '-': standard output");
   command->add_option("--dot", arguments->dot,
                       "Write the graph of devices for Graphviz; '-': standard output");
-  command->callback([arguments, &action] {
-    action = [arguments] { return run(*arguments); };
-  });
+  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
 }
 
 }  // namespace shardsim::cli

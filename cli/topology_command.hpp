@@ -1,8 +1,9 @@
 // `shardsim topology`: what a cluster consists of, and what NCCL plans on it.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
+
+#include <CLI/CLI.hpp>
 
 namespace shardsim::cli {
 

@@ -29,8 +29,8 @@ std::optional<scenario::ValidationReport> collectives_report(const CollectiveFil
   auto descriptions = read_source(files.tables, diagnostics);
   std::optional<scenario::CollectiveTables> tables;
   if (!diagnostics.has_errors()) {
-    tables = scenario::CollectiveTables::read(std::move(points), std::move(descriptions),
-                                              diagnostics);
+    tables =
+        scenario::CollectiveTables::read(std::move(points), std::move(descriptions), diagnostics);
   }
   auto rules = simcore::read_config_file<scenario::CollectiveRules>(files.rules, diagnostics);
   std::cerr << simcore::to_text(diagnostics);

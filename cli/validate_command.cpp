@@ -12,8 +12,9 @@
 #include "cli/output_target.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/validate_collectives.hpp"
-#include "models/scenario/validation/leave_one_out.hpp"
+#include "models/scenario/validation/html_report.hpp"
 #include "models/scenario/validation/training_validation.hpp"
+#include "models/scenario/validation/validation_json.hpp"
 #include "simcore/text_file.hpp"
 
 namespace shardsim::cli {
@@ -31,19 +32,26 @@ struct ValidateArguments {
   std::string json;
   std::string residuals;
   bool leave_one_out = false;
+  std::string scaling;
+  std::string report;
   std::string data;
 };
 
+/// Nothing, and an error, if the file cannot be read.
+std::shared_ptr<const simcore::SourceText> read_source(const std::string& file,
+                                                       simcore::Diagnostics& diagnostics) {
+  auto text = simcore::read_text_file(file, scenario::max_csv_bytes);
+  auto source = std::make_shared<simcore::SourceText>(simcore::SourceText{file, text.value_or("")});
+  if (text) return source;
+  diagnostics.error({source, 0, 0}, text.error());
+  return nullptr;
+}
+
 std::optional<scenario::TrainingTable> read_table(const std::string& file,
                                                   simcore::Diagnostics& diagnostics) {
-  auto text = simcore::read_text_file(file, scenario::max_csv_bytes);
-  const auto source =
-      std::make_shared<simcore::SourceText>(simcore::SourceText{file, text.value_or("")});
-  if (!text) {
-    diagnostics.error({source, 0, 0}, text.error());
-    return std::nullopt;
-  }
-  return scenario::TrainingTable::read(source, diagnostics);
+  auto source = read_source(file, diagnostics);
+  if (!source) return std::nullopt;
+  return scenario::TrainingTable::read(std::move(source), diagnostics);
 }
 
 class ValidateCommand {
@@ -61,7 +69,11 @@ class ValidateCommand {
       ProgressLine progress("validating");
       options_.progress = [&progress](double share) { progress.update(share); };
       report = scenario::validate_training(*table_, options_);
+      if (arguments_.leave_one_out) {
+        leave_one_out_ = scenario::leave_one_out(scenario::residuals(report));
+      }
     }
+    if (!arguments_.scaling.empty() && !add_scaling(report)) return exit_bad_input;
     if (!arguments_.collectives.empty() && !add_collectives(report)) return exit_bad_input;
     return write(report);
   }
@@ -80,6 +92,15 @@ class ValidateCommand {
     }
     std::cerr << simcore::to_text(diagnostics);
     return table_.has_value() && !diagnostics.has_errors();
+  }
+
+  bool add_scaling(const scenario::ValidationReport& report) {
+    simcore::Diagnostics diagnostics;
+    if (const auto source = read_source(arguments_.scaling, diagnostics)) {
+      scaling_ = scenario::validate_scaling(source, report, diagnostics);
+    }
+    std::cerr << simcore::to_text(diagnostics);
+    return scaling_.has_value();
   }
 
   bool add_collectives(scenario::ValidationReport& report) {
@@ -126,16 +147,20 @@ class ValidateCommand {
   int write(const scenario::ValidationReport& report) const {
     bool written = true;
     if (!arguments_.json.empty()) {
-      written &= document(arguments_.json, scenario::to_json(report));
+      written &=
+          document(arguments_.json, scenario::to_json(report, scaling_ ? &*scaling_ : nullptr,
+                                                      leave_one_out_ ? &*leave_one_out_ : nullptr));
     }
     if (!arguments_.residuals.empty()) {
       written &= document(arguments_.residuals, scenario::to_csv(scenario::residuals(report)));
     }
+    if (!arguments_.report.empty()) {
+      written &= document(arguments_.report, scenario::to_html(report));
+    }
     std::ostream& people = standard_output_taken() ? std::cerr : std::cout;
     people << scenario::to_text(report);
-    if (arguments_.leave_one_out) {
-      people << '\n' << scenario::to_text(scenario::leave_one_out(scenario::residuals(report)));
-    }
+    if (scaling_) people << '\n' << scenario::to_text(*scaling_);
+    if (leave_one_out_) people << '\n' << scenario::to_text(*leave_one_out_);
     people.flush();
     return written ? exit_success : exit_bad_input;
   }
@@ -147,12 +172,14 @@ class ValidateCommand {
   }
 
   bool standard_output_taken() const {
-    return arguments_.json == "-" || arguments_.residuals == "-";
+    return arguments_.json == "-" || arguments_.residuals == "-" || arguments_.report == "-";
   }
 
   ValidateArguments arguments_;
   scenario::TrainingValidation options_;
   std::optional<scenario::TrainingTable> table_;
+  std::optional<scenario::ScalingReport> scaling_;
+  std::optional<scenario::LeaveOneOutReport> leave_one_out_;
 };
 
 }  // namespace
@@ -161,14 +188,23 @@ void add_validate_command(CLI::App& app, std::function<int()>& action) {
   auto arguments = std::make_shared<ValidateArguments>();
   CLI::App* validate =
       app.add_subcommand("validate", "Hold forecasts against published measurements");
-  validate->add_option("--training", arguments->training, "Table of published training runs (CSV)");
+  CLI::Option* const training = validate->add_option("--training", arguments->training,
+                                                     "Table of published training runs (CSV)");
   validate->add_option("--json", arguments->json,
                        "Write every row and the errors by group as JSON; '-': standard output");
   validate->add_option("--residuals", arguments->residuals,
                        "Write measured over predicted of every scored run as CSV: what the "
                        "intervals of `run` are drawn from");
-  validate->add_flag("--leave-one-out", arguments->leave_one_out,
-                     "Also forecast each source with constants and intervals from the others");
+  validate
+      ->add_flag("--leave-one-out", arguments->leave_one_out,
+                 "Also forecast each source with constants and intervals from the others")
+      ->needs(training);
+  validate
+      ->add_option("--scaling", arguments->scaling,
+                   "Weak-scaling curves (CSV) over the runs of --training")
+      ->needs(training);
+  validate->add_option("--report", arguments->report,
+                       "Write a page with a plot of predicted against measured (HTML)");
   validate->add_option("--rules", arguments->rules,
                        "Rules that map runs to scenarios; by default the shipped ones");
   validate->add_option("--data", arguments->data,

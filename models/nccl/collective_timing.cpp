@@ -73,8 +73,6 @@ FlowTiming ring_timing(const TimingConstants& constants, CollectiveKind kind, co
     made.latency_us += us_of(chunk, constants.copy_gbps);
     const double later = us_of(per_step - chunk, constants.copy_gbps);
     limit(made, made.flow_bytes / std::max(moving + later, 1e-9) * 1e-3);
-    // A pipeline without parts fills chunk by chunk.
-    if (!in_parts(kind)) made.latency_us += (all_steps - 1) * us_of(chunk * channels, rate);
   }
   return made;
 }
@@ -92,9 +90,9 @@ FlowTiming tree_timing(const TimingConstants& constants, const Choice& choice,
       std::min(wire_gbps(t), channels * constants.copy_gbps / 2 * p.wire_factor) * p.efficiency;
   limit(made, rate);
   const double chunk = std::min(t.bytes / channels, static_cast<double>(choice.chunk_bytes.count));
-  const double alone = steps_us(p, steps, *t.traffic) +
-                       (steps.inside + steps.between) *
-                           us_of(std::min(chunk, p.burst_bytes), p.burst_gbps);
+  const double alone =
+      steps_us(p, steps, *t.traffic) +
+      (steps.inside + steps.between) * us_of(std::min(chunk, p.burst_bytes), p.burst_gbps);
   made.latency_us =
       p.start_us + std::max(0.0, alone - p.overlap * us_of(made.flow_bytes, made.cap_gbps));
   return made;
@@ -104,8 +102,8 @@ FlowTiming multicast_timing(const TimingConstants& constants, CollectiveKind kin
                             const Choice& choice, const TimedTransfer& t, int heads) {
   FlowTiming made;
   const bool reduces_and_spreads = kind == CollectiveKind::all_reduce;
-  const double efficiency = reduces_and_spreads ? constants.multicast_efficiency
-                                                : constants.multicast_gather_efficiency;
+  const double efficiency =
+      reduces_and_spreads ? constants.multicast_efficiency : constants.multicast_gather_efficiency;
   const double rate = wire_gbps(t) * efficiency;
   made.flow_bytes = t.bytes;
   limit(made, rate);
@@ -113,10 +111,10 @@ FlowTiming multicast_timing(const TimingConstants& constants, CollectiveKind kin
   made.latency_us = constants.multicast_start_us + t.traffic->inside.mean.microseconds() +
                     constants.multicast_fill * us_of(std::min(round, t.bytes), rate);
   if (choice.algorithm == Algorithm::nvls_tree) {
-    made.latency_us += 2.0 * levels(t.nodes) *
-                       (t.traffic->between.mean.microseconds() +
-                        constants.multicast_network_step_us +
-                        us_of(std::min(round, t.bytes), rate));
+    made.latency_us +=
+        2.0 * levels(t.nodes) *
+        (t.traffic->between.mean.microseconds() + constants.multicast_network_step_us +
+         us_of(std::min(round, t.bytes), rate));
   }
   return made;
 }

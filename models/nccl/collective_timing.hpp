@@ -1,8 +1,8 @@
 // How long a collective takes, given what NCCL chose for it: latency before the data, and the data
 // as a coupled flow.
 //
-// Models, for S bytes on n ranks of k nodes with c channels, wire rate R of the pattern, and in each
-// step of a channel C = min(chunk, S/(c n)) bytes:
+// Models, for S bytes on n ranks of k nodes with c channels, wire rate R of the pattern, and in
+// each step of a channel C = min(chunk, S/(c n)) bytes:
 //   Ring      steps = n-1, all-reduce 2(n-1), of which k-1 (twice that) between nodes
 //             start + steps (cables + synchronising) + steps S/(n R)
 //             LL, LL128: each step also takes in min(C, burst) bytes before it hands any on

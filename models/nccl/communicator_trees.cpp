@@ -34,8 +34,10 @@ void CommunicatorPlan::add_multicast(TrafficBuilder& builder, std::size_t group,
   for (const Domain& domain : domains_[group]) {
     if (!domain.nvswitch || domain.ranks.size() < 2) continue;
     const double part = 1.0 / static_cast<double>(domain.ranks.size());
-    const double out = pattern == Pattern::gather ? part : 1 + (pattern == Pattern::multicast) * part;
-    const double in = pattern == Pattern::scatter ? part : 1 + (pattern == Pattern::multicast) * part;
+    const double out =
+        pattern == Pattern::gather ? part : 1 + (pattern == Pattern::multicast) * part;
+    const double in =
+        pattern == Pattern::scatter ? part : 1 + (pattern == Pattern::multicast) * part;
     for (const int rank : domain.ranks) {
       simcore::SimTime latency;
       for (const auto& [from, to, share] : {std::tuple{graph_->gpu(rank), *domain.nvswitch, out},
@@ -50,8 +52,8 @@ void CommunicatorPlan::add_multicast(TrafficBuilder& builder, std::size_t group,
   }
 }
 
-// A chain goes through all GPUs of a node; every byte goes up and comes down. Between nodes there is
-// one for each NIC; it begins at the GPU beside that.
+// A chain goes through all GPUs of a node; every byte goes up and comes down. Between nodes there
+// is one for each NIC; it begins at the GPU beside that.
 std::optional<NoRoute> CommunicatorPlan::add_chains(TrafficBuilder& builder,
                                                     std::size_t group) const {
   const std::vector<Ring>& rings = rings_[group].rings;

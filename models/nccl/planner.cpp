@@ -47,8 +47,7 @@ CommunicatorFacts facts_of(const Machine& machine, const System& system,
   facts.cpu_architecture = architecture_of(machine);
   facts.cpu_vendor = vendor_of(machine);
   facts.nvswitch = system.nvswitch.has_value();
-  facts.multicast =
-      facts.nvswitch && facts.least_compute_capability >= first_multicast_capability;
+  facts.multicast = facts.nvswitch && facts.least_compute_capability >= first_multicast_capability;
   facts.domain_spans_hosts = shape.gpus_of_host.size() > 1;
   for (const SystemNet& net : system.nets) {
     const auto rate = static_cast<double>(net.gbytes_per_second);
@@ -139,8 +138,7 @@ std::unique_ptr<PlannedCommunicator> make_plan(const Machine& machine,
   inputs.communicator = facts_of(machine, *made->system, shape, setup.version);
   GraphWishes wishes;
   wishes.collnet = setup.environment.collnet_enable.value_or(0) != 0;
-  wishes.nvls =
-      inputs.communicator.multicast && setup.environment.nvls_enable.value_or(2) != 0;
+  wishes.nvls = inputs.communicator.multicast && setup.environment.nvls_enable.value_or(2) != 0;
   made->graphs = search_graphs(*made->land, wishes);
   inputs.ring = summary_of(made->graphs.ring);
   inputs.tree = summary_of(made->graphs.tree);
@@ -161,20 +159,20 @@ std::optional<NcclSetup> read_setup(const std::string& version,
   const auto parsed = parse_nccl_version(version);
   constexpr NcclVersion oldest{18, 0};
   if (!parsed) {
-    diagnostics.error(version_where, fmt::format("expected a version of NCCL such as 2.27.7, not {}",
-                                                 simcore::quote(version)));
+    diagnostics.error(
+        version_where,
+        fmt::format("expected a version of NCCL such as 2.27.7, not {}", simcore::quote(version)));
     return std::nullopt;
   }
   NcclSetup setup;
   setup.version = *parsed;
   if (setup.version < oldest) {
-    diagnostics.warning(version_where,
-                        fmt::format("NCCL {} is taken as 2.18, the oldest whose decisions are known",
-                                    version));
+    diagnostics.warning(
+        version_where,
+        fmt::format("NCCL {} is taken as 2.18, the oldest whose decisions are known", version));
     setup.version = oldest;
   }
-  setup.environment =
-      read_environment(variables, setup.version, variables_where, diagnostics);
+  setup.environment = read_environment(variables, setup.version, variables_where, diagnostics);
   return diagnostics.has_errors() ? std::nullopt : std::optional(std::move(setup));
 }
 
@@ -230,8 +228,8 @@ Machine Planner::machine_of(const CommunicatorShape& shape) const {
   MachineChoice choice;
   choice.nodes = static_cast<std::int64_t>(shape.gpus_of_host.size());
   choice.compute_capability = compute_capability_;
-  // A plugin that tells its own latency is aws-ofi-nccl, which offers the NICs beside one GPU as one
-  // device.
+  // A plugin that tells its own latency is aws-ofi-nccl, which offers the NICs beside one GPU as
+  // one device.
   const auto& nics = spec_->node.nics;
   if (nics && nics->plugin_latency > simcore::SimTime{}) {
     choice.nics_per_device = std::max<std::int64_t>(nics->count / spec_->node.gpus, 1);
@@ -243,8 +241,8 @@ std::expected<const PlannedCommunicator*, std::string> Planner::plan(
     const CommunicatorShape& shape) const {
   if (const auto found = known_.find(shape); found != known_.end()) return found->second.get();
   if (shape.ranks_per_node() > most_gpus_of_node) {
-    return std::unexpected(fmt::format("a node of {} GPUs is more than NCCL's planner takes",
-                                       shape.ranks_per_node()));
+    return std::unexpected(
+        fmt::format("a node of {} GPUs is more than NCCL's planner takes", shape.ranks_per_node()));
   }
   const Machine machine = machine_of(shape);
   if (machine.cpus.empty() || static_cast<int>(gpus_of(machine).size()) != shape.ranks_per_node()) {

@@ -1,8 +1,8 @@
 // What NCCL plans for the communicators of a cluster: the machine as it sees it, the graphs that it
 // searches on it, and from these its choices.
 //
-// Models: one search for each shape of communicator (which GPUs of a node, how many nodes), kept for
-// the next of that shape. A node is a host, or the hosts of one NVLink domain. Assumes that all
+// Models: one search for each shape of communicator (which GPUs of a node, how many nodes), kept
+// for the next of that shape. A node is a host, or the hosts of one NVLink domain. Assumes that all
 // nodes of a communicator are alike. Leaves out communicators that NCCL splits from another.
 #pragma once
 

@@ -82,26 +82,24 @@ TimingConstants hopper() {
 
 TimingConstants blackwell() {
   TimingConstants t;
-  t.ring = {{ProtocolTiming{.start_us = 8.1,
-                            .step_us = 0.58,
-                            .network_step_us = 4,
-                            .wire_factor = ll_wire,
-                            .efficiency = 0.53,
-                            .burst_bytes = 7.9e3,
-                            .burst_gbps = 16,
-                            .overlap = 0.74},
-             ProtocolTiming{.start_us = 19.6,
-                            .step_us = 0.16,
-                            .network_step_us = 4,
-                            .wire_factor = ll128_wire,
-                            .efficiency = 0.71,
-                            .burst_bytes = 10e3,
-                            .burst_gbps = 24,
-                            .overlap = 0.25},
-             ProtocolTiming{.start_us = 13.4,
-                            .step_us = 8.7,
-                            .network_step_us = 8,
-                            .overlap = 0.34}}};
+  t.ring = {
+      {ProtocolTiming{.start_us = 8.1,
+                      .step_us = 0.58,
+                      .network_step_us = 4,
+                      .wire_factor = ll_wire,
+                      .efficiency = 0.53,
+                      .burst_bytes = 7.9e3,
+                      .burst_gbps = 16,
+                      .overlap = 0.74},
+       ProtocolTiming{.start_us = 19.6,
+                      .step_us = 0.16,
+                      .network_step_us = 4,
+                      .wire_factor = ll128_wire,
+                      .efficiency = 0.71,
+                      .burst_bytes = 10e3,
+                      .burst_gbps = 24,
+                      .overlap = 0.25},
+       ProtocolTiming{.start_us = 13.4, .step_us = 8.7, .network_step_us = 8, .overlap = 0.34}}};
   t.tree = tree_of(t.ring);
   t.tree[Protocol::simple].efficiency = 0.92;
   t.copy_gbps = 34.6;

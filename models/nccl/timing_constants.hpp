@@ -35,7 +35,7 @@ struct TimingConstants {
   double multicast_start_us = 0;
   double multicast_efficiency = 0;  ///< of the links, all-reduce
   double multicast_gather_efficiency = 0;
-  double multicast_fill = 0;          ///< rounds over all channels that fill the pipeline
+  double multicast_fill = 0;  ///< rounds over all channels that fill the pipeline
   double multicast_network_step_us = 0;
 
   PerProtocol<double> message_start_us;  ///< point to point; LL128 is not used

@@ -110,10 +110,10 @@ class HostReader {
   void finish(const CpuEntry& cpu) {
     network::CpuSpec cpus;
     cpus.count = cpus_;
-    cpus.vendor = cpu.architecture == "arm64"      ? network::CpuVendor::arm
-                  : cpu.architecture == "ppc64"    ? network::CpuVendor::power
+    cpus.vendor = cpu.architecture == "arm64"    ? network::CpuVendor::arm
+                  : cpu.architecture == "ppc64"  ? network::CpuVendor::power
                   : cpu.vendor == "AuthenticAMD" ? network::CpuVendor::amd
-                                                   : network::CpuVendor::intel;
+                                                 : network::CpuVendor::intel;
     if (cpus_ > 1) {
       cpus.interconnect = CableSpec{BitRate{16e9}, Fraction{1}, SimTime::nanoseconds(100)};
     }
@@ -134,8 +134,7 @@ class HostReader {
 
   std::optional<std::string> add_nvlink() {
     network::NvlinkSpec nvlink;
-    const NvlinkGeneration generation =
-        nvlink_generation(gpus_.front()->gpu->compute_capability);
+    const NvlinkGeneration generation = nvlink_generation(gpus_.front()->gpu->compute_capability);
     nvlink.link = {BitRate{generation.gbytes * 1e9}, Fraction{generation.efficiency},
                    nvlink_latency};
     nvlink.nodes_per_domain = 1 + static_cast<std::int64_t>(other_hosts_.size());

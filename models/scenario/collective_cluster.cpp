@@ -23,9 +23,8 @@ bool load_yaml(const ClusterRequest& request, const DataFolders& data, Collectiv
                simcore::Diagnostics& diagnostics) {
   auto topology = network::load_topology(request.topology, {data.topologies}, diagnostics);
   if (!topology) return false;
-  const auto gpu =
-      gpu::load_gpu(topology->spec.gpu, {topology->file.parent_path() / "gpus", data.gpus()},
-                    diagnostics, {});
+  const auto gpu = gpu::load_gpu(
+      topology->spec.gpu, {topology->file.parent_path() / "gpus", data.gpus()}, diagnostics, {});
   if (!gpu) return false;
   cluster.name = topology->spec.name;
   cluster.spec = std::move(topology->spec);
@@ -36,8 +35,8 @@ bool load_yaml(const ClusterRequest& request, const DataFolders& data, Collectiv
 bool load_xml(const ClusterRequest& request, CollectiveCluster& cluster,
               simcore::Diagnostics& diagnostics) {
   auto text = simcore::read_text_file(request.topology, max_xml_bytes);
-  const auto source =
-      std::make_shared<simcore::SourceText>(simcore::SourceText{request.topology, text.value_or("")});
+  const auto source = std::make_shared<simcore::SourceText>(
+      simcore::SourceText{request.topology, text.value_or("")});
   if (!text) {
     diagnostics.error({source, 0, 0}, text.error());
     return false;
@@ -115,11 +114,10 @@ std::unique_ptr<CollectiveCluster> load_collective_cluster(const ClusterRequest&
   cluster->hardware.compute_capability = cluster->compute_capability;
   const auto& cpus = cluster->spec.node.cpus;
   cluster->hardware.amd_cpu = cpus && cpus->vendor == network::CpuVendor::amd;
-  cluster->planner =
-      cluster->machine
-          ? std::make_unique<nccl::Planner>(*cluster->machine, cluster->setup)
-          : std::make_unique<nccl::Planner>(cluster->spec, cluster->compute_capability,
-                                            cluster->setup);
+  cluster->planner = cluster->machine
+                         ? std::make_unique<nccl::Planner>(*cluster->machine, cluster->setup)
+                         : std::make_unique<nccl::Planner>(
+                               cluster->spec, cluster->compute_capability, cluster->setup);
   return cluster;
 }
 

@@ -20,7 +20,6 @@ constexpr double launch_us_per_gpu = 4.8;
 // Each send and receive of a group adds to it: all-to-all on 8 A100 every 87 us (superbenchmark).
 constexpr double launch_us_per_message = 0.38;
 
-
 bool has_part_per_rank(CollectiveKind kind) {
   return kind == CollectiveKind::all_gather || kind == CollectiveKind::reduce_scatter ||
          kind == CollectiveKind::alltoall;
@@ -65,7 +64,7 @@ double CollectiveRun::launch_us(const CollectiveSettings& settings) const {
   const double driven = settings.launch == LaunchMode::process
                             ? static_cast<double>(cluster_->ranks()) / cluster_->nodes()
                             : 1;
-  const double messages = settings.kind == CollectiveKind::alltoall ? 2.0 * cluster_->ranks()
+  const double messages = settings.kind == CollectiveKind::alltoall   ? 2.0 * cluster_->ranks()
                           : settings.kind == CollectiveKind::sendrecv ? 2
                                                                       : 0;
   return driven * (launch_us_per_gpu + messages * launch_us_per_message);

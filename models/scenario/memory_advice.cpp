@@ -161,8 +161,6 @@ bool MemoryAdvisor::advance(std::uint64_t events) {
   return true;
 }
 
-double MemoryAdvisor::progress() const {
-  return static_cast<double>(tried_) / most_tries;
-}
+double MemoryAdvisor::progress() const { return static_cast<double>(tried_) / most_tries; }
 
 }  // namespace shardsim::scenario

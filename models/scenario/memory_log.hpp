@@ -15,7 +15,7 @@ namespace shardsim::scenario {
 
 /// The allocator's state after one allocation or free.
 struct MemoryChange {
-  std::uint32_t op = 0;  ///< index into Program::ops
+  std::uint32_t op = 0;   ///< index into Program::ops
   simcore::SimTime time;  ///< of the CPU's call
   simcore::Bytes allocated;
   simcore::Bytes reserved;

@@ -170,8 +170,7 @@ class SnapshotWriter {
     pickle_.member("active_size", active);
     pickle_.member("requested_size", requested);
     pickle_.member("stream", segment.stream);
-    pickle_.member("segment_type",
-                   segment.pool == cuda::MemoryPool::small ? "small" : "large");
+    pickle_.member("segment_type", segment.pool == cuda::MemoryPool::small ? "small" : "large");
     pickle_.value("segment_pool_id");
     pickle_.begin_tuple();
     pickle_.value(0);

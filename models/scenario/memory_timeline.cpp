@@ -44,8 +44,7 @@ class DeviceClock {
     if (step_ == nullptr) return otherwise;
     next_ = std::max({next_, op, step_->first_op});
     while (next_ <= step_->last_op && !is_compute(next_)) ++next_;
-    const SimTime time =
-        next_ <= step_->last_op ? step_->record(next_).start : step_->end;
+    const SimTime time = next_ <= step_->last_op ? step_->record(next_).start : step_->end;
     return std::max(time - step_->begin, SimTime{});
   }
 
@@ -157,8 +156,7 @@ std::vector<MemoryPoint> thin_out(const std::vector<MemoryPoint>& points, std::s
   const auto reserved = [](const MemoryPoint& point) { return point.reserved.count; };
   // Two of each group, and four by themselves; some coincide.
   const std::size_t groups = (most - 4) / 2;
-  std::vector<std::size_t> kept{0, points.size() - 1,
-                                highest(points, 0, points.size(), allocated),
+  std::vector<std::size_t> kept{0, points.size() - 1, highest(points, 0, points.size(), allocated),
                                 highest(points, 0, points.size(), reserved)};
   for (std::size_t group = 0; group < groups; ++group) {
     const std::size_t from = points.size() * group / groups;

@@ -127,6 +127,7 @@ struct Simulation::State {
       ranks.push_back(setup);
     }
     step_begin.assign(ranks.size(), SimTime{});
+    retries_in_warmup.assign(ranks.size(), 0);
     step_times.assign(ranks.size(), {});
     persistent.assign(ranks.size(), Bytes{});
   }
@@ -139,6 +140,9 @@ struct Simulation::State {
     runtime->step_boundary.listen([this](const cuda::StepRecord& record) {
       if (record.begins) {
         step_begin[record.slot] = record.time;
+        if (record.step == first_measured()) {
+          retries_in_warmup[record.slot] = runtime->memory(record.slot).num_alloc_retries;
+        }
         persistent[record.slot] = runtime->memory(record.slot).allocated;
         if (record.slot == 0 && record.step == first_measured()) {
           flows.reset_statistics();
@@ -190,6 +194,7 @@ struct Simulation::State {
   void fill_collectives(Result& result, const StepLog& log, const StepAnalysis& analysis) const;
   void fill_links(Result& result) const;
   void fill_memory(Result& result, std::uint32_t slot, const StepLog* log) const;
+  void warn_of_retries(Result& result, std::uint32_t slot) const;
   Result describe_run() const;
   void fill_throughput(Result& result) const;
   SimTime mean_step(std::uint32_t slot) const;
@@ -213,6 +218,7 @@ struct Simulation::State {
   bool memory_depends_on_time = false;  ///< otherwise slot 0 tracks it for all
   std::uint32_t finished_steps = 0;
   SimTime statistics_begin;
+  std::vector<std::int64_t> retries_in_warmup;   ///< by slot
   std::vector<SimTime> step_begin;               ///< by slot
   std::vector<std::vector<SimTime>> step_times;  ///< measured, by slot
   std::vector<Bytes> persistent;                 ///< allocated before the step, by slot
@@ -307,7 +313,7 @@ std::optional<RunFailure> Simulation::State::failure() const {
     lines.resize(most);
     lines.push_back(fmt::format("and {} more ranks", more));
   }
-  return RunFailure{"deadlock: nothing can go on", std::move(lines)};
+  return RunFailure{"deadlock: nothing can go on", std::move(lines), {}};
 }
 
 SimTime Simulation::State::mean_step(std::uint32_t slot) const {
@@ -439,11 +445,23 @@ void Simulation::State::fill_memory(Result& result, std::uint32_t slot,
   for (std::size_t kind = 0; kind < cuda::memory_kind_count; ++kind) {
     result.memory.by_kind[kind] = memory.peak_allocated_by_kind[kind];
   }
-  if (memory.num_alloc_retries > 0) {
-    result.warnings.push_back(
-        fmt::format("memory is tight: the allocator had to free cached memory {} time{}",
-                    memory.num_alloc_retries, memory.num_alloc_retries == 1 ? "" : "s"));
+  warn_of_retries(result, slot);
+}
+
+/// Each retry waits for the GPU and frees segments; until fragments settle, some steps have more.
+void Simulation::State::warn_of_retries(Result& result, std::uint32_t slot) const {
+  const std::int64_t all = runtime->memory(slot).num_alloc_retries;
+  if (all == 0) return;
+  std::string warning =
+      fmt::format("memory is tight: the allocator had to free cached memory {} time{}", all,
+                  all == 1 ? "" : "s");
+  if (const std::int64_t measured = all - retries_in_warmup[slot];
+      measured > 0 && !runtime->out_of_memory()) {
+    warning += fmt::format(", {} of them in the measured steps, which wait for it; more "
+                           "steps.warmup shows whether that goes on",
+                           measured);
   }
+  result.warnings.push_back(std::move(warning));
 }
 
 void Simulation::State::fill_throughput(Result& result) const {

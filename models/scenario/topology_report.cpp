@@ -68,9 +68,8 @@ struct NamedGraph {
 };
 
 std::vector<NamedGraph> graphs_of(const nccl::PlannedCommunicator& plan) {
-  std::vector<NamedGraph> graphs{{"ring", &plan.graphs.ring},
-                                 {"tree", &plan.graphs.tree},
-                                 {"nvls", &plan.graphs.nvls}};
+  std::vector<NamedGraph> graphs{
+      {"ring", &plan.graphs.ring}, {"tree", &plan.graphs.tree}, {"nvls", &plan.graphs.nvls}};
   if (plan.graphs.collnet_chain) graphs.push_back({"collnetChain", &*plan.graphs.collnet_chain});
   if (plan.graphs.collnet_direct) graphs.push_back({"collnetDirect", &*plan.graphs.collnet_direct});
   return graphs;
@@ -129,8 +128,8 @@ Json tuning_json(const CollectiveCluster& cluster, const nccl::PlannedCommunicat
 Json choices_json(const CollectiveCluster& cluster, const nccl::PlannedCommunicator& plan) {
   Json rows = Json::array();
   if (plan.shape.ranks() < 2) return rows;
-  constexpr int smallest = 3;   // 8 bytes
-  constexpr int largest = 33;   // 8 GiB
+  constexpr int smallest = 3;  // 8 bytes
+  constexpr int largest = 33;  // 8 GiB
   for (const nccl::Collective collective : nccl::all_collectives) {
     for (int power = smallest; power <= largest; ++power) {
       const simcore::Bytes bytes{std::int64_t{1} << power};
@@ -165,8 +164,8 @@ Json trees_json(const nccl::PlannedCommunicator& plan) {
        nccl::connect_trees(plan.graphs.tree, node_ranks(plan),
                            plan.selector->schedule_inputs().channels.collective)) {
     Json ranks = Json::array();
-    for (const nccl::TreeLinks& links : channel) ranks.push_back({{"up", links.up},
-                                                                  {"down", links.down}});
+    for (const nccl::TreeLinks& links : channel)
+      ranks.push_back({{"up", links.up}, {"down", links.down}});
     trees.push_back(std::move(ranks));
   }
   return trees;
@@ -195,11 +194,11 @@ std::string nccl_text(const CollectiveCluster& cluster) {
   for (const NamedGraph& one : graphs_of(**plan)) {
     const nccl::GraphSummary graph = nccl::summary_of(*one.graph);
     if (graph.channels == 0) continue;
-    text += fmt::format("  {:<14} pattern {}, crossNic {}, {} channels of {:g}/{:g} GB/s, {}/{}\n",
-                        one.name, graph.pattern, graph.cross_nic, graph.channels,
-                        rounded(graph.bw_intra_gbps), rounded(graph.bw_inter_gbps),
-                        nccl::path_type_name(graph.type_intra),
-                        nccl::path_type_name(graph.type_inter));
+    text +=
+        fmt::format("  {:<14} pattern {}, crossNic {}, {} channels of {:g}/{:g} GB/s, {}/{}\n",
+                    one.name, graph.pattern, graph.cross_nic, graph.channels,
+                    rounded(graph.bw_intra_gbps), rounded(graph.bw_inter_gbps),
+                    nccl::path_type_name(graph.type_intra), nccl::path_type_name(graph.type_inter));
   }
   const nccl::ChannelCounts& channels = (*plan)->selector->schedule_inputs().channels;
   text += fmt::format("  {} channels for collectives, {} for NVLS\n", channels.collective,
@@ -238,25 +237,19 @@ std::string topology_json(const CollectiveCluster& cluster) {
                      {"latency_us", rounded(link.latency.microseconds())}});
   }
   const double bisection = network::bisection_bandwidth(graph).bytes_per_second * 1e-9;
-  return Json{{"schema", "shardsim.topology/1"},
-              {"topology", cluster.name},
-              {"nodes", cluster.nodes()},
-              {"gpus", cluster.ranks()},
-              {"devices", std::move(devices)},
-              {"bisection_gbytes_per_s", rounded(bisection)},
-              {"links_by_kind", std::move(kinds)},
-              {"vertices", std::move(vertices)},
-              {"links", std::move(links)},
-              {"nccl", nccl_json(cluster)}}
+  return Json{{"schema", "shardsim.topology/1"},   {"topology", cluster.name},
+              {"nodes", cluster.nodes()},          {"gpus", cluster.ranks()},
+              {"devices", std::move(devices)},     {"bisection_gbytes_per_s", rounded(bisection)},
+              {"links_by_kind", std::move(kinds)}, {"vertices", std::move(vertices)},
+              {"links", std::move(links)},         {"nccl", nccl_json(cluster)}}
              .dump(1) +
          "\n";
 }
 
 std::string topology_text(const CollectiveCluster& cluster) {
-  std::string text =
-      fmt::format("{}: {} node{}, {} GPU{}\n", cluster.name, cluster.nodes(),
-                  cluster.nodes() == 1 ? "" : "s", cluster.ranks(),
-                  cluster.ranks() == 1 ? "" : "s");
+  std::string text = fmt::format("{}: {} node{}, {} GPU{}\n", cluster.name, cluster.nodes(),
+                                 cluster.nodes() == 1 ? "" : "s", cluster.ranks(),
+                                 cluster.ranks() == 1 ? "" : "s");
   const auto counts = devices_by_kind(cluster.graph);
   for (std::size_t kind = 0; kind < counts.size(); ++kind) {
     if (counts[kind] > 0) text += fmt::format("  {:<18}{:>8}\n", device_names[kind], counts[kind]);

@@ -1,8 +1,8 @@
 // `shardsim collective`, `topology` and `validate --collectives` as scripts rely on them.
-#include <doctest/doctest.h>
-
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/golden/program.hpp"
 
@@ -20,8 +20,7 @@ Json rows_of(const std::string& arguments) {
 }  // namespace
 
 TEST_CASE("the table has nccl-tests' columns") {
-  const ProgramRun run =
-      run_program("collective all_reduce --topology dgx-h100 -b 1M -e 4M -f 2");
+  const ProgramRun run = run_program("collective all_reduce --topology dgx-h100 -b 1M -e 4M -f 2");
   REQUIRE(run.status == 0);
   CHECK(run.output.find("     1048576        262144     float     sum      -1") !=
         std::string::npos);
@@ -33,8 +32,7 @@ TEST_CASE("rows have the contract's keys and obey the bus bandwidth's definition
   CHECK(rows.size() == 31);
   for (const Json& row : rows) {
     CHECK(row.size() == 9);
-    CHECK(row["busbw"].get<double>() ==
-          doctest::Approx(row["algbw"].get<double>() * 2 * 15 / 16));
+    CHECK(row["busbw"].get<double>() == doctest::Approx(row["algbw"].get<double>() * 2 * 15 / 16));
   }
   CHECK(rows.front()["algorithm"] == "Tree");
   CHECK(rows.front()["protocol"] == "LL");
@@ -72,8 +70,8 @@ TEST_CASE("topology shows NCCL's graphs, and reads NCCL's own files") {
 
 TEST_CASE("points of unknown machines are refused with a reason, others are compared") {
   const ScratchFolder scratch;
-  const std::string points = scratch.write(
-      "points.csv", "table,bytes,time_us\na,1048576,20\nb,1048576,20\n");
+  const std::string points =
+      scratch.write("points.csv", "table,bytes,time_us\na,1048576,20\nb,1048576,20\n");
   const std::string tables = scratch.write(
       "tables.csv",
       "table,site,gpu,gpus_per_node,nodes,intra_node,inter_node,nccl_version,env,collective,dtype,"

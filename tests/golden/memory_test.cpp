@@ -1,8 +1,8 @@
 // Memory as a result: over time, and when it does not suffice.
-#include <doctest/doctest.h>
-
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/golden/program.hpp"
 
@@ -102,8 +102,7 @@ TEST_CASE("the memory snapshot is a pickle whose trace leads to its segments") {
     CAPTURE(arguments);
     std::string scenario = std::string(SHARDSIM_SOURCE_DIR) + "/scenarios/" + arguments;
     if (scenario.find(".yaml") == std::string::npos) scenario += ".yaml";
-    const ProgramRun run =
-        run_program("run " + scenario + " --quiet --memory-snapshot " + file);
+    const ProgramRun run = run_program("run " + scenario + " --quiet --memory-snapshot " + file);
     REQUIRE_MESSAGE(run.status == 0, run.messages);
     const std::string text = read_text(file);
     REQUIRE(text.size() > 2);
@@ -128,8 +127,7 @@ TEST_CASE("a snapshot of a run without enough memory ends with what was asked fo
   CHECK(std::system(replay(file, last_is_oom).c_str()) == 0);
 }
 
-const std::string too_large =
-    fsdp2 + " --set workload.micro_batch_size=16 --set cluster.nodes=1";
+const std::string too_large = fsdp2 + " --set workload.micro_batch_size=16 --set cluster.nodes=1";
 
 TEST_CASE("without enough memory the result says who asked for what, and what was live") {
   const ProgramRun run = run_program("run " + too_large + " --json -");
@@ -171,8 +169,7 @@ TEST_CASE("every suggestion fits when it is followed, with the memory and speed 
           one["key"].get<std::string>() + "=" + one["value"].get<std::string>();
       CAPTURE(change);
       CHECK(run.messages.find(change) != std::string::npos);
-      const ProgramRun again =
-          run_program("run " + scenario + " --quiet --json - --set " + change);
+      const ProgramRun again = run_program("run " + scenario + " --quiet --json - --set " + change);
       REQUIRE(again.status == 0);
       const Json result = Json::parse(again.output);
       CHECK(result["memory"]["fits"] == true);
@@ -193,6 +190,53 @@ TEST_CASE("where no single change fits, that is said") {
   CHECK(shortage["suggestions"].empty());
   CHECK(shortage["suggestions_tried"] > 0);
   CHECK(run.messages.find("makes it fit") != std::string::npos);
+}
+
+/// The result without what depends on the machine and on what was asked for.
+Json figures_of(const std::string& arguments) {
+  const ProgramRun run = run_program("run " + arguments + " --quiet --json -");
+  REQUIRE_MESSAGE(run.status == 0, run.messages);
+  Json result = Json::parse(run.output);
+  result.erase("simulator");
+  result.erase("scenario");
+  return result;
+}
+
+TEST_CASE("after two steps the allocator asks the driver for nothing more") {
+  for (const char* name : {"fsdp2-llama-2-7b-4xdgx-h100", "ddp-gpt2-xl-1xdgx-a100"}) {
+    CAPTURE(name);
+    const std::string dear = " --set 'cpu.device_malloc=50 ms' --set 'cpu.device_free=50 ms'";
+    const std::string free = " --set 'cpu.device_malloc=0 us' --set 'cpu.device_free=0 us'";
+    const double with = figures_of(shipped_scenario(name) + dear)["step"]["time_s"];
+    const double without = figures_of(shipped_scenario(name) + free)["step"]["time_s"];
+    CHECK(with == doctest::Approx(without).epsilon(1e-5));
+    // The first two steps do: a run that measures them is slower.
+    const std::string all = " --set steps.warmup=0 --set steps.measure=3";
+    const double first = figures_of(shipped_scenario(name) + all + dear)["step"]["time_s"];
+    CHECK(first > 1.5 * with);
+  }
+}
+
+TEST_CASE("the segments of FSDP1, whose blocks wait for other streams, are there after two steps") {
+  if (!has_python()) return;
+  const ScratchFolder scratch;
+  const std::string file = scratch.file("memory.pickle");
+  const ProgramRun run = run_program("run " + shipped_scenario("fsdp1-llama-2-13b-2xdgx-a100") +
+                                     " --set steps.measure=3 --quiet --memory-snapshot " + file);
+  REQUIRE_MESSAGE(run.status == 0, run.messages);
+  const std::string early =
+      "last = max(e[\"time_us\"] for e in trace if e[\"action\"] == \"segment_alloc\")\n"
+      "assert 0 < last < 0.41 * trace[-1][\"time_us\"]\n";
+  CHECK(std::system(replay(file, early).c_str()) == 0);
+}
+
+TEST_CASE("where memory is tight the step waits for cudaFree, on one rank for all as on all") {
+  const std::string tight = fsdp2 + " --set 'allocator.memory_fraction=35 %'";
+  const Json one = figures_of(tight);
+  CHECK(one.dump() == figures_of(tight + " --exact-ranks").dump());
+  const double usual = figures_of(fsdp2)["step"]["time_s"];
+  CHECK(one["step"]["time_s"] > 1.1 * usual);
+  CHECK(one["warnings"].dump().find("of them in the measured step") != std::string::npos);
 }
 
 }  // namespace

@@ -26,7 +26,8 @@ struct MappedMachine {
   NicChange nics;
 
   static void describe(Fields<MappedMachine>& fields) {
-    fields.optional("topology", &MappedMachine::topology, "The machine that it is, or is built on.");
+    fields.optional("topology", &MappedMachine::topology,
+                    "The machine that it is, or is built on.");
     fields.optional("compute_capability", &MappedMachine::compute_capability, "Times ten.");
     fields.optional("gpu_link", &MappedMachine::gpu_link, "Of the GPUs to PCIe.");
     fields.optional("version", &MappedMachine::version, "Where the source names none.");
@@ -52,9 +53,8 @@ const std::map<std::string_view, gpu::DataType> types{{"float", gpu::DataType::f
                                                       {"int8", gpu::DataType::fp8},
                                                       {"uint8", gpu::DataType::fp8}};
 
-const std::map<std::string_view, LaunchMode> launches{{"mpi", LaunchMode::mpi},
-                                                      {"threads", LaunchMode::threads},
-                                                      {"process", LaunchMode::process}};
+const std::map<std::string_view, LaunchMode> launches{
+    {"mpi", LaunchMode::mpi}, {"threads", LaunchMode::threads}, {"process", LaunchMode::process}};
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -83,8 +83,8 @@ bool applies(const MappingRule& rule, const TableFacts& facts) {
 std::expected<MappedMachine, std::string> machine_by_rules(const TableFacts& facts,
                                                            const CollectiveRules& rules) {
   simcore::Diagnostics diagnostics;
-  const auto source = std::make_shared<simcore::SourceText>(
-      simcore::SourceText{fact(facts, "table"), ""});
+  const auto source =
+      std::make_shared<simcore::SourceText>(simcore::SourceText{fact(facts, "table"), ""});
   ConfigNode root = ConfigNode::make_map({source, 0, 0});
   for (const MappingRule& rule : rules.rules) {
     if (!applies(rule, facts)) continue;

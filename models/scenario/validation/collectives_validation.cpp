@@ -14,9 +14,9 @@ namespace shardsim::scenario {
 namespace {
 
 constexpr std::array point_columns{"table", "bytes", "time_us"};
-constexpr std::array table_columns{"table",      "site",       "gpu",          "gpus_per_node",
-                                   "nodes",      "intra_node", "inter_node",   "nccl_version",
-                                   "env",        "collective", "dtype",        "note"};
+constexpr std::array table_columns{"table", "site",       "gpu",        "gpus_per_node",
+                                   "nodes", "intra_node", "inter_node", "nccl_version",
+                                   "env",   "collective", "dtype",      "note"};
 
 std::optional<double> number_in(const std::string& text) {
   double value = 0;
@@ -49,9 +49,9 @@ void check_points(const CollectiveTables& made, simcore::Diagnostics& diagnostic
   const std::size_t table = *made.points.column("table");
   for (std::size_t row = 0; row < made.points.rows(); ++row) {
     if (!known.contains(made.points.text(row, table))) {
-      diagnostics.error(made.points.where(row, table),
-                        fmt::format("there is no table {}",
-                                    simcore::quote(made.points.text(row, table))));
+      diagnostics.error(
+          made.points.where(row, table),
+          fmt::format("there is no table {}", simcore::quote(made.points.text(row, table))));
     }
     for (const char* const name : {"bytes", "time_us"}) {
       const std::size_t column = *made.points.column(name);
@@ -165,9 +165,8 @@ class Validation {
     if (nodes == "one node" && bytes >= 8 * MiB) {
       row.groups.push_back({by_class, "one node, >= 8 MB"});
     }
-    row.groups.push_back(
-        {by_machine, fmt::format("{} x {}, {}, {}", facts.at("nodes"), facts.at("gpu"),
-                                 facts.at("collective"), sizes)});
+    row.groups.push_back({by_machine, fmt::format("{} x {}, {}, {}", facts.at("nodes"),
+                                                  facts.at("gpu"), facts.at("collective"), sizes)});
     row.groups.push_back({by_site, fmt::format("{}, {}", facts.at("site"), sizes)});
   }
 
@@ -211,14 +210,13 @@ class Validation {
   }
 
   static std::string key_of(const ClusterRequest& r) {
-    std::string key = fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", r.topology, r.nodes,
-                                  r.gpus_per_node.value_or(0), r.nccl_version,
-                                  r.nics.count.value_or(0),
-                                  r.nics.bandwidth.value_or(simcore::BitRate{}).bytes_per_second,
-                                  r.nics.efficiency.value_or(simcore::Fraction{}).value,
-                                  r.nics.latency.value_or(simcore::SimTime{}).picoseconds(),
-                                  r.compute_capability.value_or(0),
-                                  r.gpu_link.value_or(network::CableSpec{}).usable().bytes_per_second);
+    std::string key = fmt::format(
+        "{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", r.topology, r.nodes, r.gpus_per_node.value_or(0),
+        r.nccl_version, r.nics.count.value_or(0),
+        r.nics.bandwidth.value_or(simcore::BitRate{}).bytes_per_second,
+        r.nics.efficiency.value_or(simcore::Fraction{}).value,
+        r.nics.latency.value_or(simcore::SimTime{}).picoseconds(), r.compute_capability.value_or(0),
+        r.gpu_link.value_or(network::CableSpec{}).usable().bytes_per_second);
     for (const auto& [name, value] : r.env) key += fmt::format("|{}={}", name, value);
     return key;
   }

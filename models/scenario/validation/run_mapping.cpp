@@ -121,6 +121,13 @@ class Mapping {
   std::map<std::string, std::string> settings_;
 };
 
+/// A text of any characters as a YAML scalar: single quotes keep all but themselves.
+std::string yaml_text(std::string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted.append(c == '\'' ? 2 : 1, c);
+  return quoted + "'";
+}
+
 std::string first_error(const Diagnostics& diagnostics) {
   for (const simcore::Diagnostic& one : diagnostics.all()) {
     if (one.severity == simcore::Severity::error) return one.message;
@@ -140,7 +147,7 @@ std::expected<LoadedScenario, std::string> map_run(const TrainingRun& run,
   const auto source = std::make_shared<SourceText>(SourceText{id, ""});
   LoadedScenario loaded;
   loaded.root = ConfigNode::make_map({source, 0, 0});
-  simcore::apply_override(loaded.root, fmt::format("name=\"{}\"", id), diagnostics, id);
+  simcore::apply_override(loaded.root, "name=" + yaml_text(id), diagnostics, id);
   for (const auto& [key, value] : mapping.settings()) {
     loaded.overrides.push_back(fmt::format("{}={}", key, value));
     simcore::apply_override(loaded.root, loaded.overrides.back(), diagnostics, id);

@@ -7,29 +7,8 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace shardsim::scenario {
-
-using Json = nlohmann::ordered_json;
-
-namespace {
-
-Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-
-/// Reasons and how many runs (not lines) they concern.
-std::vector<std::pair<std::string, std::size_t>> reasons(const ValidationReport& report) {
-  std::map<std::string, std::set<std::string>> runs;
-  for (const ValidationRow& row : report.rows) {
-    if (!row.why_not.empty()) runs[row.why_not].insert(row.id);
-  }
-  std::vector<std::pair<std::string, std::size_t>> counted;
-  for (const auto& [reason, ids] : runs) counted.emplace_back(reason, ids.size());
-  std::ranges::stable_sort(counted, std::greater{}, &std::pair<std::string, std::size_t>::second);
-  return counted;
-}
-
-}  // namespace
 
 std::optional<double> ValidationRow::relative_error() const {
   if (!measured || !predicted) return std::nullopt;
@@ -94,26 +73,15 @@ std::vector<GroupScore> score_groups(const std::vector<ValidationRow>& rows) {
   return scores;
 }
 
-std::string to_json(const ValidationReport& report) {
-  Json rows = Json::array();
+std::vector<std::pair<std::string, std::size_t>> reasons(const ValidationReport& report) {
+  std::map<std::string, std::set<std::string>> runs;
   for (const ValidationRow& row : report.rows) {
-    rows.push_back({{"id", row.id},
-                    {"measured", or_null(row.measured)},
-                    {"predicted", or_null(row.predicted)},
-                    {"relative_error", or_null(row.relative_error())},
-                    {"quantity", row.quantity},
-                    {"mapped", row.mapped},
-                    {"why_not", row.why_not.empty() ? Json(nullptr) : Json(row.why_not)}});
+    if (!row.why_not.empty()) runs[row.why_not].insert(row.id);
   }
-  Json summary = Json::array();
-  for (const GroupScore& one : report.summary) {
-    summary.push_back({{"group", one.group},
-                       {"rows", one.rows},
-                       {"median_abs_error", one.median_abs_error},
-                       {"p90_abs_error", one.p90_abs_error},
-                       {"bias", one.bias}});
-  }
-  return Json{{"rows", std::move(rows)}, {"summary", std::move(summary)}}.dump(1) + "\n";
+  std::vector<std::pair<std::string, std::size_t>> counted;
+  for (const auto& [reason, ids] : runs) counted.emplace_back(reason, ids.size());
+  std::ranges::stable_sort(counted, std::greater{}, &std::pair<std::string, std::size_t>::second);
+  return counted;
 }
 
 std::string to_text(const ValidationReport& report) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "models/scenario/accuracy/residual_table.hpp"
@@ -67,6 +68,9 @@ ResidualTable residuals(const ValidationReport& report);
 
 /// As `validate --json` has it, ending with a newline.
 std::string to_json(const ValidationReport& report);
+
+/// Reasons why runs have no forecast and how many runs (not lines) they concern, most first.
+std::vector<std::pair<std::string, std::size_t>> reasons(const ValidationReport& report);
 
 /// For people: errors by group, then the reasons why runs have no forecast, most frequent first.
 std::string to_text(const ValidationReport& report);

@@ -1,7 +1,7 @@
 // The record of what the allocator does.
-#include <doctest/doctest.h>
-
 #include <vector>
+
+#include <doctest/doctest.h>
 
 #include "caching_allocator_fixture.hpp"
 
@@ -22,8 +22,8 @@ TEST_CASE("a first allocation takes a segment, and a free goes back to the pool 
   std::vector<AllocatorAction> actions;
   allocator.record_actions(&actions);
   drop(allocator, take(allocator, Bytes{1000}, 3));
-  REQUIRE(kinds(actions) ==
-          std::vector{Kind::segment_alloc, Kind::alloc, Kind::free_requested, Kind::free_completed});
+  REQUIRE(kinds(actions) == std::vector{Kind::segment_alloc, Kind::alloc, Kind::free_requested,
+                                        Kind::free_completed});
   CHECK(actions[0].bytes == mib(2));
   CHECK(actions[1].bytes == Bytes{1000});  // as requested
   CHECK(actions[3].bytes == Bytes{1024});  // the block

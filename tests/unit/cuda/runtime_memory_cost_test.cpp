@@ -1,10 +1,10 @@
 // What the allocator's calls of the driver cost the CPU.
-#include <doctest/doctest.h>
-
 #include <map>
 #include <string>
 #include <variant>
 #include <vector>
+
+#include <doctest/doctest.h>
 
 #include "models/cuda/memory_rehearsal.hpp"
 #include "models/cuda/program_recorder.hpp"

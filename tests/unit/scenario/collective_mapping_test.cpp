@@ -15,8 +15,8 @@ TEST_CASE("the number and rate of NICs are read wherever they stand in the text"
 
 TEST_CASE("variables are told from the text around them") {
   const auto found = variables_in("CUDA_VISIBLE_DEVICES=0,2 NCCL_CROSS_NIC=0 NCCL_ALGO=Ring (job)");
-  CHECK(found == std::map<std::string, std::string>{{"NCCL_ALGO", "Ring"},
-                                                    {"NCCL_CROSS_NIC", "0"}});
+  CHECK(found ==
+        std::map<std::string, std::string>{{"NCCL_ALGO", "Ring"}, {"NCCL_CROSS_NIC", "0"}});
   CHECK(variables_in("NCCL_ALGO").empty());
 }
 

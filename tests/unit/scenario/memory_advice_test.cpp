@@ -1,11 +1,11 @@
 // Which changes are worth a try when memory runs out.
-#include <doctest/doctest.h>
+#include "models/scenario/memory_advice.hpp"
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
-#include "models/scenario/memory_advice.hpp"
+#include <doctest/doctest.h>
 
 namespace shardsim::scenario {
 namespace {

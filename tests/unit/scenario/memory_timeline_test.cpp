@@ -1,8 +1,9 @@
 // Memory over a step: kinds, the peak's owner, thinning and the picture.
+#include "models/scenario/memory_timeline.hpp"
+
 #include <doctest/doctest.h>
 
 #include "models/cuda/program_recorder.hpp"
-#include "models/scenario/memory_timeline.hpp"
 #include "simcore/random.hpp"
 
 namespace shardsim::scenario {

@@ -37,6 +37,12 @@ TEST_CASE("patterns match whole texts, with '*' for any part and regardless of c
   CHECK_FALSE(matches("", "x"));
 }
 
+TEST_CASE("a run may have any name") {
+  for (const char* name : {"it's", "<b>", "a: b", "# c", "\\ [x", "*", "-"}) {
+    CHECK(mapped({{"row_id", name}}).name == name);
+  }
+}
+
 TEST_CASE("sizes come from the columns") {
   const ScenarioSpec spec = mapped({});
   CHECK(spec.name == "run-1");

@@ -1,11 +1,11 @@
 // Pickles byte by byte, against CPython's pickletools, and read back by Python where there is one.
-#include <doctest/doctest.h>
-
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
 #include <string>
+
+#include <doctest/doctest.h>
 
 #include "simcore/output/pickle_writer.hpp"
 
@@ -93,8 +93,8 @@ TEST_CASE("containers nest, and a repeated string comes from the memo") {
     writer.end_list();
     writer.end_dict();
   });
-  CHECK(text == "}(X\x01\x00\x00\x00"s + "aq\x00"s + "K\x01X\x01\x00\x00\x00"s + "bq\x01"s + "](h"s +
-                    "\x00(K\x02Nteu"s);
+  CHECK(text == "}(X\x01\x00\x00\x00"s + "aq\x00"s + "K\x01X\x01\x00\x00\x00"s + "bq\x01"s +
+                    "](h"s + "\x00(K\x02Nteu"s);
 }
 
 TEST_CASE("a remembered list is recalled, not written again") {
@@ -132,7 +132,8 @@ TEST_CASE("Python reads what was written, if there is a Python") {
   writer.begin_dict();
   writer.value("numbers");
   writer.begin_list();
-  for (int i = 0; i < 2500; ++i) writer.value((std::int64_t{1} << (i % 63)) * (i % 2 == 0 ? 1 : -1));
+  for (int i = 0; i < 2500; ++i)
+    writer.value((std::int64_t{1} << (i % 63)) * (i % 2 == 0 ? 1 : -1));
   writer.end_list();
   writer.value("names");
   writer.begin_list();

@@ -1,0 +1,17 @@
+// A validation as JSON: `rows` and `summary` as `validate --json` has had them, then `scaling` and
+// `leave_one_out` where they were asked for.
+#pragma once
+
+#include <string>
+
+#include "models/scenario/validation/leave_one_out.hpp"
+#include "models/scenario/validation/scaling_validation.hpp"
+#include "models/scenario/validation/validation_report.hpp"
+
+namespace shardsim::scenario {
+
+/// Ends with a newline. Null: not asked for.
+std::string to_json(const ValidationReport& report, const ScalingReport* scaling,
+                    const LeaveOneOutReport* leave_one_out);
+
+}  // namespace shardsim::scenario
