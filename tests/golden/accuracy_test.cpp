@@ -54,8 +54,7 @@ TEST_CASE("the interval is wider where no published run is comparable, and the t
   CHECK(width("fsdp2-llama-2-7b-pcie-8xl40s") > width("fsdp2-llama-2-7b-4xdgx-h100"));
   const ProgramRun known = run_program("run " + shipped_scenario("fsdp2-llama-2-7b-4xdgx-h100"));
   CHECK(known.output.find("comparable runs:") != std::string::npos);
-  const ProgramRun unknown =
-      run_program("run " + shipped_scenario("fsdp2-llama-2-7b-pcie-8xl40s"));
+  const ProgramRun unknown = run_program("run " + shipped_scenario("fsdp2-llama-2-7b-pcie-8xl40s"));
   CHECK(unknown.output.find("none is comparable") != std::string::npos);
 }
 
@@ -99,8 +98,7 @@ TEST_CASE("the shipped residuals are those of this program") {
 }
 
 TEST_CASE("sources left out are reported in text and JSON") {
-  const ProgramRun run =
-      run_program("validate --training " + sample + " --leave-one-out --json -");
+  const ProgramRun run = run_program("validate --training " + sample + " --leave-one-out --json -");
   REQUIRE_MESSAGE(run.status == 0, run.messages);
   const Json left_out = Json::parse(run.output)["leave_one_out"];
   CHECK(left_out["scores"][2]["rows"] == 9);
@@ -113,8 +111,8 @@ TEST_CASE("the page of a validation stands alone and treats names as text") {
   std::string table = read_text(sample);
   const std::string id = "llmfoundry-2024-0039";
   table.replace(table.find(id), id.size(), "\"<b onload=\"\"x()\"\">'&\"");
-  const ProgramRun run = run_program("validate --training " +
-                                     scratch.write("runs.csv", table) + " --report -");
+  const ProgramRun run =
+      run_program("validate --training " + scratch.write("runs.csv", table) + " --report -");
   REQUIRE_MESSAGE(run.status == 0, run.messages);
   const std::string& page = run.output;
   CHECK(page.find("<svg") != std::string::npos);
@@ -134,12 +132,12 @@ TEST_CASE("the page of a validation stands alone and treats names as text") {
 
 TEST_CASE("weak scaling: efficiency over the smallest run of a curve, in points") {
   const ScratchFolder scratch;
-  const std::string curves = scratch.write(
-      "scaling.csv",
-      "source_id,framework,gpu,model,gpus,throughput_per_gpu,row_id\n"
-      "llmfoundry-2024,FSDP1,H100-80GB,MPT-7b,8,10643,llmfoundry-2024-0039\n"
-      "llmfoundry-2024,FSDP1,H100-80GB,MPT-7b,128,10475,llmfoundry-2024-0012\n"
-      "somebody,FSDP1,H100-80GB,MPT-7b,8,1,unknown\n");
+  const std::string curves =
+      scratch.write("scaling.csv",
+                    "source_id,framework,gpu,model,gpus,throughput_per_gpu,row_id\n"
+                    "llmfoundry-2024,FSDP1,H100-80GB,MPT-7b,8,10643,llmfoundry-2024-0039\n"
+                    "llmfoundry-2024,FSDP1,H100-80GB,MPT-7b,128,10475,llmfoundry-2024-0012\n"
+                    "somebody,FSDP1,H100-80GB,MPT-7b,8,1,unknown\n");
   const std::string arguments = "validate --training " + sample + " --scaling " + curves;
   const ProgramRun run = run_program(arguments + " --json -");
   REQUIRE_MESSAGE(run.status == 0, run.messages);
@@ -150,15 +148,15 @@ TEST_CASE("weak scaling: efficiency over the smallest run of a curve, in points"
   CHECK(scaling["rows"][1]["measured"] == doctest::Approx(10475.0 / 10643));
   std::map<std::string, double> step;
   for (const Json& row : report["rows"]) {
-    if (row["predicted"].is_number()) step[row["id"]] = row["predicted"];
+    if (row["quantity"] != "step_time_s" || !row["predicted"].is_number()) continue;
+    step[row["id"].get<std::string>()] = row["predicted"].get<double>();
   }
   CHECK(scaling["rows"][1]["predicted"] ==
         doctest::Approx(step["llmfoundry-2024-0039"] / step["llmfoundry-2024-0012"]));
   CHECK(scaling["rows"][2]["why_not"] == "the table of training runs has no unknown");
   CHECK(scaling["summary"][0]["rows"] == 1);
   CHECK(run_program("validate --scaling " + curves).status == 2);
-  const ProgramRun bad =
-      run_program("validate --training " + sample + " --scaling " + sample);
+  const ProgramRun bad = run_program("validate --training " + sample + " --scaling " + sample);
   CHECK(bad.status == 2);
   CHECK(bad.messages.find("missing column throughput_per_gpu") != std::string::npos);
 }

@@ -28,9 +28,9 @@ ResidualTable slow_gpu(std::initializer_list<const char*> sources) {
 TEST_CASE("what the other sources agree on is found again, and forecasts the one left out") {
   const LeaveOneOutReport report = leave_one_out(slow_gpu({"a", "b", "c"}));
   REQUIRE(report.scores.size() == 6);
-  CHECK(report.scores[0].bias < -0.05);                             // as shipped
-  CHECK(report.scores[1].bias == doctest::Approx(-0.5));            // uncalibrated
-  CHECK(report.scores[2].p90_abs_error == doctest::Approx(0));      // left out
+  CHECK(report.scores[0].bias < -0.05);                         // as shipped
+  CHECK(report.scores[1].bias == doctest::Approx(-0.5));        // uncalibrated
+  CHECK(report.scores[2].p90_abs_error == doctest::Approx(0));  // left out
   CHECK(report.scores[2].coverage == 1.0);
   CHECK(report.scores[3].rows == 3);
   REQUIRE(report.constants.size() == 1);
@@ -64,9 +64,7 @@ TEST_CASE("runs that hardly depend on the constant do not set it") {
   CHECK(leave_one_out(table).constants[0].factor == doctest::Approx(0.9));
 }
 
-TEST_CASE("an empty table says nothing") {
-  CHECK(leave_one_out({}).scores.empty());
-}
+TEST_CASE("an empty table says nothing") { CHECK(leave_one_out({}).scores.empty()); }
 
 TEST_CASE("the text names sources, coverage and constants") {
   const std::string text = to_text(leave_one_out(slow_gpu({"a", "b", "c"})));
