@@ -1,9 +1,10 @@
 #include "cli/application.hpp"
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <iostream>
 #include <new>
+
+#include <CLI/CLI.hpp>
 
 #include "cli/collective_command.hpp"
 #include "cli/run_command.hpp"

@@ -1,9 +1,5 @@
 #include "cli/run_command.hpp"
 
-#include <fmt/format.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -14,6 +10,10 @@
 #include <string>
 #include <system_error>
 #include <vector>
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "cli/comparable_runs.hpp"
 #include "cli/data_directory.hpp"
@@ -165,8 +165,9 @@ class RunCommand {
       if (target.empty()) continue;
       const auto [first, fresh] = taken.emplace(identity(target), option);
       if (fresh) continue;
-      std::cerr << fmt::format("shardsim run: {} and {} both go to '{}': expected different files\n",
-                               first->second, option, target);
+      std::cerr << fmt::format(
+          "shardsim run: {} and {} both go to '{}': expected different files\n", first->second,
+          option, target);
       return false;
     }
     return true;
@@ -187,9 +188,8 @@ class RunCommand {
     find_what_fits(result);
     std::cerr << scenario::summarise_advice(result);
     note_costs(result, begun);
-    if (!arguments_.json.empty() && !document(arguments_.json, [&](std::ostream& out) {
-          out << scenario::to_json(result);
-        })) {
+    if (!arguments_.json.empty() &&
+        !document(arguments_.json, [&](std::ostream& out) { out << scenario::to_json(result); })) {
       return exit_bad_input;
     }
     return exit_impossible;
@@ -224,8 +224,7 @@ class RunCommand {
       return false;
     }
     simcore::Diagnostics diagnostics;
-    auto loaded =
-        scenario::load_scenario(arguments_.scenario, arguments_.overrides, diagnostics);
+    auto loaded = scenario::load_scenario(arguments_.scenario, arguments_.overrides, diagnostics);
     if (loaded) {
       options_.data.topologies = folders->topologies;
       options_.data.scenarios = folders->scenarios;
@@ -240,25 +239,22 @@ class RunCommand {
   bool write_snapshot(scenario::Simulation& simulation) {
     if (arguments_.memory_snapshot.empty()) return true;
     const scenario::AllocatorTrace trace = simulation.allocator_trace();
-    return document(arguments_.memory_snapshot, [&](std::ostream& out) {
-      scenario::write_memory_snapshot(out, trace);
-    });
+    return document(arguments_.memory_snapshot,
+                    [&](std::ostream& out) { scenario::write_memory_snapshot(out, trace); });
   }
 
   int write(const scenario::RunOutput& output, const std::optional<std::vector<int>>& ranks) {
-    const bool standard_output_taken =
-        arguments_.json == "-" || arguments_.trace == "-" || arguments_.timeline == "-" ||
-        arguments_.memory_snapshot == "-";
+    const bool standard_output_taken = arguments_.json == "-" || arguments_.trace == "-" ||
+                                       arguments_.timeline == "-" ||
+                                       arguments_.memory_snapshot == "-";
     bool written = true;
     if (!arguments_.json.empty()) {
-      written &= document(arguments_.json, [&](std::ostream& out) {
-        out << scenario::to_json(output.result);
-      });
+      written &= document(arguments_.json,
+                          [&](std::ostream& out) { out << scenario::to_json(output.result); });
     }
     if (!arguments_.timeline.empty()) {
-      written &= document(arguments_.timeline, [&](std::ostream& out) {
-        scenario::write_timeline(out, output.logs);
-      });
+      written &= document(arguments_.timeline,
+                          [&](std::ostream& out) { scenario::write_timeline(out, output.logs); });
     }
     if (ranks) {
       for (const int rank : *ranks) {
@@ -333,9 +329,8 @@ void add_run_command(CLI::App& app, std::function<int()>& action) {
   run->add_option("--data", arguments->data, "Folder that holds topologies/ and scenarios/")
       ->check(named);
   run->add_flag("--quiet", arguments->quiet, "No summary");
-  run->callback([arguments, &action] {
-    action = [arguments] { return RunCommand(*arguments).run(); };
-  });
+  run->callback(
+      [arguments, &action] { action = [arguments] { return RunCommand(*arguments).run(); }; });
 }
 
 }  // namespace shardsim::cli

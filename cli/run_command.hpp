@@ -1,8 +1,9 @@
 // `shardsim run`: one scenario, forecast, result files.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
+
+#include <CLI/CLI.hpp>
 
 namespace shardsim::cli {
 

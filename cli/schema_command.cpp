@@ -3,9 +3,10 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <system_error>
+
+#include <nlohmann/json.hpp>
 
 #include "cli/output_target.hpp"
 #include "models/gpu/gpu_spec.hpp"
@@ -29,15 +30,18 @@ struct Document {
 
 std::vector<Document> documents() {
   return {
-      {"scenario", "Scenario", "One experiment: `scenarios/*.yaml`. Keys of sections are set with "
-                               "`--set section.key=value`.",
+      {"scenario", "Scenario",
+       "One experiment: `scenarios/*.yaml`. Keys of sections are set with "
+       "`--set section.key=value`.",
        simcore::schema_of<scenario::ScenarioSpec>()},
-      {"topology", "Topology", "One kind of machine and the fabric between machines: "
-                               "`topologies/*.yaml`.",
+      {"topology", "Topology",
+       "One kind of machine and the fabric between machines: "
+       "`topologies/*.yaml`.",
        simcore::schema_of<network::TopologySpec>()},
       {"gpu", "GPU", "One GPU: `topologies/gpus/*.yaml`.", simcore::schema_of<gpu::GpuSpec>()},
-      {"model", "Model", "One language model: `scenarios/models/*.yaml`, or inline under "
-                         "`workload.model`.",
+      {"model", "Model",
+       "One language model: `scenarios/models/*.yaml`, or inline under "
+       "`workload.model`.",
        simcore::schema_of<training::ModelSpec>()},
   };
 }

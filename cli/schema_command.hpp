@@ -1,8 +1,9 @@
 // `shardsim schema`: what the declarations of the parameters say, for editors and readers.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
+
+#include <CLI/CLI.hpp>
 
 namespace shardsim::cli {
 

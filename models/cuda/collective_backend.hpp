@@ -25,8 +25,7 @@ class CollectiveBackend {
   virtual void attach(CollectiveListener& listener) = 0;
   /// The kernel of `member` starts now. `spec` outlives the collective. All members of an instance
   /// issue equal specs in equal order; a backend reports the first that differs.
-  virtual void arrive(std::uint32_t instance, std::uint32_t member,
-                      const CollectiveSpec& spec) = 0;
+  virtual void arrive(std::uint32_t instance, std::uint32_t member, const CollectiveSpec& spec) = 0;
 };
 
 }  // namespace shardsim::cuda

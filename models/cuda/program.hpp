@@ -56,7 +56,7 @@ enum class KernelCategory : std::uint8_t {
   embedding,
   loss,
   optimizer,
-  copy,  ///< copies and casts that exist because of sharding
+  copy,     ///< copies and casts that exist because of sharding
   compute,  ///< prescribed times of whole blocks
 };
 

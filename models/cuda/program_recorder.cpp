@@ -147,8 +147,7 @@ TensorId ProgramRecorder::allocate(simcore::Bytes bytes, StreamId stream, Memory
     free_tensors_.pop_back();
   }
   const AllocationSpec spec{bytes, kind, intern(name)};
-  emit(OpCode::allocate, stream, tensor,
-       find_or_add(program_.allocations, allocation_ids_, spec));
+  emit(OpCode::allocate, stream, tensor, find_or_add(program_.allocations, allocation_ids_, spec));
   return tensor;
 }
 

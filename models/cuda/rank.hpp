@@ -65,7 +65,7 @@ class Rank {
     // Progress of the running kernel: the share left at `updated`.
     double left = 0;
     simcore::SimTime updated;
-    simcore::SimTime floor;  ///< not before: its last launch has been issued and has run
+    simcore::SimTime floor;         ///< not before: its last launch has been issued and has run
     simcore::SimTime launch_bound;  ///< by how much `floor` delays the end
     simcore::EventHandle end_event;
   };
@@ -129,7 +129,7 @@ class Rank {
   simcore::SimTime wait_from_;
   std::uint32_t cursor_ = 0;
   std::uint32_t waiting_stream_ = 0;
-  simcore::SimTime free_cost_;         ///< to pay when the device is idle
+  simcore::SimTime free_cost_;          ///< to pay when the device is idle
   std::uint32_t next_device_call_ = 0;  ///< in RankSetup::device_calls
 
   std::vector<Stream> streams_;
@@ -142,7 +142,7 @@ class Rank {
 
   CachingAllocator allocator_;
   std::vector<AllocatorAction> actions_;  ///< not published yet
-  std::vector<BlockId> blocks_;  ///< by tensor
+  std::vector<BlockId> blocks_;           ///< by tensor
   std::vector<simcore::SimTime> internal_times_;
   std::vector<std::uint32_t> free_internal_;
   std::uint32_t internal_open_ = 0;

@@ -191,8 +191,8 @@ bool Rank::pass_over_allocation() {
 /// Pays for calls of the driver. A cudaFree first waits until the device is idle; false if that
 /// takes time, and the operation is then over when the CPU goes on.
 bool Rank::charge(const DeviceCalls& calls) {
-  const SimTime cost = context_.spec.device_malloc * calls.mallocs +
-                       context_.spec.device_free * calls.frees;
+  const SimTime cost =
+      context_.spec.device_malloc * calls.mallocs + context_.spec.device_free * calls.frees;
   if (calls.frees > 0 && !idle()) {
     free_cost_ = cost;
     block(CpuState::waiting_free);
@@ -233,17 +233,15 @@ void Rank::collect_pending() {
 void Rank::fail_out_of_memory(Bytes requested, StreamId stream) {
   cpu_state_ = CpuState::failed;
   if (context_.out_of_memory) return;
-  context_.out_of_memory = OutOfMemory{slot_, cursor_, cpu_time_,
-                                       allocator_.shortage(requested, stream),
-                                       allocator_.statistics()};
+  context_.out_of_memory = OutOfMemory{
+      slot_, cursor_, cpu_time_, allocator_.shortage(requested, stream), allocator_.statistics()};
   const MemoryShortage& shortage = context_.out_of_memory->shortage;
   const Bytes free = std::max(shortage.capacity - shortage.reserved, Bytes{});
-  context_.probes.allocator_acted(
-      AllocatorRecord{slot_,
-                      cursor_,
-                      cpu_time_,
-                      {AllocatorActionKind::oom, stream, static_cast<std::uint64_t>(free.count),
-                       requested}});
+  context_.probes.allocator_acted(AllocatorRecord{
+      slot_,
+      cursor_,
+      cpu_time_,
+      {AllocatorActionKind::oom, stream, static_cast<std::uint64_t>(free.count), requested}});
 }
 
 void Rank::publish_memory() {
@@ -292,8 +290,8 @@ std::string Rank::describe_wait() const {
     } else if (stream.count > 0) {
       text += "; " + stream_name + " waits before " + name_of(stream.ring[stream.head].op);
       if (stream.blocked_communicator != UINT32_MAX) {
-        text += " for its turn on communicator " +
-                program_.communicators[stream.blocked_communicator];
+        text +=
+            " for its turn on communicator " + program_.communicators[stream.blocked_communicator];
       }
     }
   }

@@ -135,9 +135,9 @@ void Rank::schedule_end(std::uint32_t index) {
       SimTime::picoseconds(static_cast<std::int64_t>(std::llround(stream.left * whole)));
   const SimTime end = std::max(stream.updated + rest, stream.floor);
   stream.launch_bound = end - (stream.updated + rest);
-  stream.end_event = context_.queue.schedule(
-      end, context_.receiver, static_cast<std::uint32_t>(RankEvent::kernel_end),
-      std::uint64_t{slot_} << 16 | index);
+  stream.end_event = context_.queue.schedule(end, context_.receiver,
+                                             static_cast<std::uint32_t>(RankEvent::kernel_end),
+                                             std::uint64_t{slot_} << 16 | index);
 }
 
 /// A collective starts or ends on this GPU: kernels that run go on at another pace.
@@ -146,15 +146,14 @@ void Rank::collective_load_changes(std::uint32_t op, int difference) {
   if (times.collective_bit.empty()) return;
   const std::uint32_t bit = times.collective_bit[program_.ops[op].index];
   load_counts_[bit] = static_cast<std::uint8_t>(load_counts_[bit] + difference);
-  const std::uint32_t load =
-      load_counts_[bit] > 0 ? load_ | 1U << bit : load_ & ~(1U << bit);
+  const std::uint32_t load = load_counts_[bit] > 0 ? load_ | 1U << bit : load_ & ~(1U << bit);
   if (load == load_) return;
   const SimTime now = context_.queue.now();
   for (Stream& stream : streams_) {
     if (!stream.running || stream.running_collective) continue;
     const auto whole = std::max<std::int64_t>(1, kernel_time(stream.current.op).picoseconds());
-    const double passed = static_cast<double>((now - stream.updated).picoseconds()) /
-                          static_cast<double>(whole);
+    const double passed =
+        static_cast<double>((now - stream.updated).picoseconds()) / static_cast<double>(whole);
     stream.left = std::max(0.0, stream.left - passed);
     stream.updated = now;
   }

@@ -2,11 +2,11 @@
 //
 // Models: a CPU thread that issues its program in order, each call at its cost, and blocks only
 // where CUDA would (event and device synchronisation, a full launch queue, an allocator that must
-// wait for memory or give some back); streams as queues in issue order; events; kernels with given durations that may
-// be slower while a collective runs on the same GPU; communicators that run one collective at a
-// time in issue order; allocation decided at the CPU's time, not the GPU's.
-// Assumes kernels of one rank on different streams do not slow each other except as given.
-// Leaves out copy engines, graph launches and multi-threaded issue.
+// wait for memory or give some back); streams as queues in issue order; events; kernels with given
+// durations that may be slower while a collective runs on the same GPU; communicators that run one
+// collective at a time in issue order; allocation decided at the CPU's time, not the GPU's. Assumes
+// kernels of one rank on different streams do not slow each other except as given. Leaves out copy
+// engines, graph launches and multi-threaded issue.
 #pragma once
 
 #include <cstdint>

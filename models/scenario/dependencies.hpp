@@ -60,7 +60,7 @@ class Dependencies {
   const StepLog& log_;
   /// Of every operation: what its stream (and communicator) was waiting for when it came up.
   std::vector<Node> before_;
-  Node last_;  ///< what ended last in the step
+  Node last_;                                    ///< what ended last in the step
   std::vector<std::uint32_t> collective_order_;  ///< position on its communicator
 };
 

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "models/network/graph.hpp"
 #include "models/nccl/communicator.hpp"
+#include "models/network/graph.hpp"
 #include "simcore/quantity.hpp"
 
 namespace shardsim::scenario {

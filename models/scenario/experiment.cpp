@@ -1,11 +1,11 @@
 #include "models/scenario/experiment.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string>
 #include <system_error>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "models/network/topology_builder.hpp"
 #include "models/scenario/device_memory.hpp"
@@ -34,7 +34,8 @@ class Builder {
   }
 
   std::optional<Experiment> build() {
-    if (!load_cluster() || !set_up_nccl() || !size_groups() || !record() || !perturb()) return std::nullopt;
+    if (!load_cluster() || !set_up_nccl() || !size_groups() || !record() || !perturb())
+      return std::nullopt;
     lay_out();
     set_up_runtime();
     note_limits();
@@ -117,9 +118,7 @@ class Builder {
     return false;
   }
 
-  bool record() {
-    return spec().workload.model ? record_transformer() : record_explicit();
-  }
+  bool record() { return spec().workload.model ? record_transformer() : record_explicit(); }
 
   bool record_explicit() {
     const training::ExplicitSpec& times = *spec().workload.explicit_times;
@@ -129,14 +128,14 @@ class Builder {
                          "blocks that take no time: expected block_forward or block_backward "
                          "above 0");
     }
-    for (const std::string& key : training::missing_times(*spec().workload.explicit_times,
-                                                          spec().training, made_.groups)) {
+    for (const std::string& key :
+         training::missing_times(*spec().workload.explicit_times, spec().training, made_.groups)) {
       diagnostics_.error(where("workload.explicit"),
                          fmt::format("{} needs the time '{}'",
                                      simcore::print_value(spec().training.strategy), key));
     }
-    for (const std::string& key : training::missing_sizes(*spec().workload.explicit_times,
-                                                          spec().training)) {
+    for (const std::string& key :
+         training::missing_sizes(*spec().workload.explicit_times, spec().training)) {
       diagnostics_.error(where("workload.explicit"),
                          fmt::format("{} needs the size '{}'",
                                      simcore::print_value(spec().training.strategy), key));
@@ -159,9 +158,10 @@ class Builder {
     const training::ModelSearch search{options_.data.models(), made_.scenario.file.parent_path()};
     const auto model = training::load_model(*wanted.model, search, diagnostics_);
     if (!model) return false;
-    training::check_model_fits(wanted, *model, made_.scenario.root.find("workload") != nullptr
-                                                   ? *made_.scenario.root.find("workload")
-                                                   : made_.scenario.root,
+    training::check_model_fits(wanted, *model,
+                               made_.scenario.root.find("workload") != nullptr
+                                   ? *made_.scenario.root.find("workload")
+                                   : made_.scenario.root,
                                diagnostics_);
     if (!gpu_supports(wanted.precision)) {
       diagnostics_.error(where("workload.precision"),
@@ -170,8 +170,7 @@ class Builder {
     }
     if (diagnostics_.has_errors()) return false;
     if (!bounded(model->layers)) return false;
-    const training::TransformerShape shape =
-        training::resolve(*model, *wanted.sequence_length);
+    const training::TransformerShape shape = training::resolve(*model, *wanted.sequence_length);
     training::TransformerSetting setting;
     setting.cpu = spec().cpu;
     setting.optimizer.kind = spec().training.optimizer;
@@ -209,18 +208,18 @@ class Builder {
 
   void record_program(training::Workload& workload) {
     const int steps = static_cast<int>(spec().steps.warmup + spec().steps.measure);
-    made_.program = std::make_unique<cuda::Program>(training::record_program(
-        spec().training, workload, made_.groups,
-        static_cast<int>(spec().workload.gradient_accumulation), steps));
+    made_.program = std::make_unique<cuda::Program>(
+        training::record_program(spec().training, workload, made_.groups,
+                                 static_cast<int>(spec().workload.gradient_accumulation), steps));
   }
 
   void count_figures(const training::TransformerShape& shape) {
     const training::WorkloadSpec& work = spec().workload;
     const double ranks = static_cast<double>(made_.groups.world);
     ModelFigures figures;
-    figures.tokens_per_step = ranks * static_cast<double>(*work.sequence_length *
-                                                          work.micro_batch_size *
-                                                          work.gradient_accumulation);
+    figures.tokens_per_step =
+        ranks * static_cast<double>(*work.sequence_length * work.micro_batch_size *
+                                    work.gradient_accumulation);
     figures.model_flops_per_step =
         figures.tokens_per_step *
         training::training_flops_per_token(shape, *work.sequence_length).causal;
@@ -236,7 +235,8 @@ class Builder {
   bool perturb() {
     for (std::size_t i = 0; i < spec().perturb.size(); ++i) {
       const PerturbationSpec& one = spec().perturb[i];
-      const simcore::SourceLocation& place = made_.scenario.root.find("perturb")->items()[i].where();
+      const simcore::SourceLocation& place =
+          made_.scenario.root.find("perturb")->items()[i].where();
       if (one.rank && *one.rank >= made_.groups.world) {
         diagnostics_.error(place, fmt::format("there is no rank {}: the cluster has {}", *one.rank,
                                               made_.groups.world));
@@ -251,8 +251,8 @@ class Builder {
 
   bool equal_gpus() const {
     const network::NodeSpec& node = made_.topology.spec.node;
-    const bool switched = node.gpus == 1 || (node.nvlink && node.nvlink->layout ==
-                                                                network::NvlinkLayout::nvswitch);
+    const bool switched =
+        node.gpus == 1 || (node.nvlink && node.nvlink->layout == network::NvlinkLayout::nvswitch);
     return switched && (made_.graph.node_count() == 1 || node.nic_count() == node.gpus);
   }
 

@@ -43,8 +43,8 @@ std::vector<SimTime> times_beside(const cuda::Program& program, const gpu::Kerne
       continue;
     }
     const SimTime shared = model.time(kernel.work, gpu.sms - load.channels, left).duration;
-    times.push_back(SimTime::picoseconds(
-        std::llround(static_cast<double>(shared.picoseconds()) * remainder)));
+    times.push_back(
+        SimTime::picoseconds(std::llround(static_cast<double>(shared.picoseconds()) * remainder)));
   }
   return times;
 }

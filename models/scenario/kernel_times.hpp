@@ -2,7 +2,8 @@
 //
 // Models interference as fewer SMs (a collective's channels hold one each) and less memory
 // bandwidth (what the collective reads and writes). Collectives of one kind on one communicator
-// count as equal loads: that of the largest. Leaves out power and cache effects beyond a fixed share.
+// count as equal loads: that of the largest. Leaves out power and cache effects beyond a fixed
+// share.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,10 @@
 #include "models/scenario/kineto_trace.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <ostream>
 #include <string>
+
+#include <fmt/format.h>
 
 #include "models/scenario/step_analysis.hpp"
 #include "simcore/output/chrome_trace.hpp"
@@ -90,8 +90,8 @@ class KinetoTrace {
   void write() {
     write_header();
     name_tracks();
-    writer_.slice(TraceSlice{cpu_, step_name(), "user_annotation", log_.begin,
-                             log_.end - log_.begin});
+    writer_.slice(
+        TraceSlice{cpu_, step_name(), "user_annotation", log_.begin, log_.end - log_.begin});
     const cuda::Program& program = *log_.program;
     for (std::uint32_t op = log_.first_op; op <= log_.last_op; ++op) {
       if (!log_.ran(op)) continue;
@@ -106,8 +106,7 @@ class KinetoTrace {
       const char* call = "cudaEventSynchronize";
       if (program.ops[wait.op].code == OpCode::device_synchronize) call = "cudaDeviceSynchronize";
       if (program.ops[wait.op].code == OpCode::allocate) call = "cudaFree";
-      writer_.slice(
-          TraceSlice{cpu_, call, "cuda_runtime", wait.from, wait.to - wait.from});
+      writer_.slice(TraceSlice{cpu_, call, "cuda_runtime", wait.from, wait.to - wait.from});
     }
     writer_.finish();
   }
@@ -151,8 +150,8 @@ class KinetoTrace {
     writer_.process_sort_index(device_, 5'000'000 + device_);
     for (std::size_t stream = 0; stream < log_.program->streams.size(); ++stream) {
       const TraceTrack track = stream_track(static_cast<cuda::StreamId>(stream));
-      writer_.thread_name(track, fmt::format("stream {} {}", track.thread,
-                                             log_.program->streams[stream].name));
+      writer_.thread_name(
+          track, fmt::format("stream {} {}", track.thread, log_.program->streams[stream].name));
       writer_.thread_sort_index(track, track.thread);
     }
   }
@@ -179,9 +178,8 @@ class KinetoTrace {
         });
     const auto id = static_cast<std::uint64_t>(correlation(op));
     writer_.flow_start({.id = id, .track = cpu_, .time = record.cpu_issue - cost});
-    writer_.flow_finish({.id = id,
-                         .track = stream_track(log_.program->ops[op].stream),
-                         .time = record.start});
+    writer_.flow_finish(
+        {.id = id, .track = stream_track(log_.program->ops[op].stream), .time = record.start});
   }
 
   void write_common(JsonStream& arguments, std::uint32_t op) const {

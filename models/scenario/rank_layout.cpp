@@ -30,8 +30,7 @@ std::vector<std::vector<int>> groups_of_role(const std::string& role,
                        [&](std::int64_t g) { return g * sizes.shard; });
   }
   if (role == "repl") {
-    return make_groups(sizes.shard, sizes.replicas, sizes.shard,
-                       [](std::int64_t g) { return g; });
+    return make_groups(sizes.shard, sizes.replicas, sizes.shard, [](std::int64_t g) { return g; });
   }
   if (role == "reshard" && reshard > 0) {
     return make_groups(sizes.world / reshard, reshard, 1,
@@ -82,8 +81,8 @@ RankLayout lay_out_ranks(const std::vector<std::string>& roles, const training::
     }
     for (const std::vector<int>& group : groups[id]) {
       const auto instance = static_cast<std::uint32_t>(layout.communicators.size());
-      layout.communicators.push_back(nccl::CommunicatorSpec{
-          roles[id], {group}, static_cast<std::uint32_t>(group.size())});
+      layout.communicators.push_back(
+          nccl::CommunicatorSpec{roles[id], {group}, static_cast<std::uint32_t>(group.size())});
       for (std::uint32_t member = 0; member < group.size(); ++member) {
         layout.memberships[static_cast<std::size_t>(group[member])].push_back(
             cuda::Membership{instance, member});

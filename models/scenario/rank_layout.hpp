@@ -17,8 +17,8 @@
 namespace shardsim::scenario {
 
 struct RankLayout {
-  std::vector<int> ranks;  ///< simulated, by slot
-  int classes = 1;         ///< ranks that may behave differently
+  std::vector<int> ranks;                             ///< simulated, by slot
+  int classes = 1;                                    ///< ranks that may behave differently
   std::vector<nccl::CommunicatorSpec> communicators;  ///< by instance
   /// [slot][program's communicator]
   std::vector<std::vector<cuda::Membership>> memberships;

@@ -64,8 +64,7 @@ void ScenarioSpec::describe(Fields<ScenarioSpec>& fields) {
   fields.optional("description", &ScenarioSpec::description, "What it shows.");
   fields.required("cluster", &ScenarioSpec::cluster, "The machines.");
   fields.required("workload", &ScenarioSpec::workload, "What is trained, and on what batch.");
-  fields.optional("training", &ScenarioSpec::training,
-                  "How it is sharded, reduced and updated.");
+  fields.optional("training", &ScenarioSpec::training, "How it is sharded, reduced and updated.");
   fields.optional("cpu", &ScenarioSpec::cpu, "What the CPU thread of a rank costs.");
   fields.optional("allocator", &ScenarioSpec::allocator,
                   "Options of the caching allocator (PYTORCH_CUDA_ALLOC_CONF).");

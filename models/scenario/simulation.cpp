@@ -1,14 +1,14 @@
 #include "models/scenario/simulation.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
 #include <utility>
 
-#include "models/nccl/nccl_model.hpp"
+#include <fmt/format.h>
+
 #include "models/cuda/memory_rehearsal.hpp"
+#include "models/nccl/nccl_model.hpp"
 #include "models/nccl/ring_backend.hpp"
 #include "models/network/flow_network.hpp"
 #include "models/scenario/kernel_times.hpp"
@@ -102,8 +102,7 @@ struct Simulation::State {
     const std::uint32_t instance = experiment.layout.memberships[0][spec.communicator].instance;
     const nccl::CollectiveTiming* timing = backend.timing(instance, spec);
     if (timing == nullptr || timing->traffic == nullptr) return {};
-    return {timing->channels,
-            {memory_touches(spec.kind) * timing->traffic->rate.bytes_per_second}};
+    return {timing->channels, {memory_touches(spec.kind) * timing->traffic->rate.bytes_per_second}};
   }
 
   void set_up_ranks() {
@@ -134,8 +133,8 @@ struct Simulation::State {
 
   void listen() {
     const std::uint32_t last = steps() - 1;
-    logger = std::make_unique<StepLogger>(*runtime, ranks, std::vector<bool>(ranks.size(), true),
-                                          last);
+    logger =
+        std::make_unique<StepLogger>(*runtime, ranks, std::vector<bool>(ranks.size(), true), last);
     memory_logger = std::make_unique<MemoryLogger>(*runtime, ranks);
     runtime->step_boundary.listen([this](const cuda::StepRecord& record) {
       if (record.begins) {
@@ -276,10 +275,10 @@ RunFailure Simulation::State::out_of_memory(const cuda::OutOfMemory& what) const
       simcore::to_text(what.shortage.requested), found.allocation, memory_kind_name(wanted.kind),
       found.operation.empty() ? "" : " at " + found.operation, found.step);
   failure.details.push_back(cuda::to_text(what.shortage));
-  failure.details.push_back(fmt::format(
-      "the GPU has {}, of which {} belong to the CUDA context and NCCL",
-      simcore::to_text(experiment.gpu.memory.capacity),
-      simcore::to_text(experiment.outside_allocator)));
+  failure.details.push_back(
+      fmt::format("the GPU has {}, of which {} belong to the CUDA context and NCCL",
+                  simcore::to_text(experiment.gpu.memory.capacity),
+                  simcore::to_text(experiment.outside_allocator)));
   for (int kind = 0; kind < cuda::memory_kind_count; ++kind) {
     const Bytes bytes = what.statistics.allocated_by_kind[static_cast<std::size_t>(kind)];
     if (bytes.count == 0) continue;
@@ -304,7 +303,8 @@ std::optional<RunFailure> Simulation::State::failure() const {
     if (!one.link || one.bandwidth->value > 0) continue;
     return RunFailure{
         fmt::format("no route: a collective needs '{}', whose bandwidth is 0 %", *one.link),
-        runtime->deadlock_report(), {}};
+        runtime->deadlock_report(),
+        {}};
   }
   auto lines = runtime->deadlock_report();
   constexpr std::size_t most = 16;
@@ -341,8 +341,8 @@ std::uint32_t Simulation::State::slowest_slot() const {
 std::vector<SimTime> Simulation::State::lone_kernel_times(std::uint32_t slot) const {
   std::vector<SimTime> lone = times.by_load[0];
   for (SimTime& time : lone) {
-    time = SimTime::picoseconds(std::llround(static_cast<double>(time.picoseconds()) *
-                                             ranks[slot].compute_slowdown));
+    time = SimTime::picoseconds(
+        std::llround(static_cast<double>(time.picoseconds()) * ranks[slot].compute_slowdown));
   }
   return lone;
 }
@@ -418,17 +418,15 @@ void Simulation::State::fill_links(Result& result) const {
                     busier);
   const double window = std::max(1e-12, (queue.now() - statistics_begin).seconds());
   for (std::size_t i = 0; i < shown; ++i) {
-    result.links.push_back(LinkResult{experiment.graph.link_name(all[i].link),
-                                      Bytes{std::llround(all[i].statistics.bytes)},
-                                      all[i].statistics.busy.seconds() / window,
-                                      all[i].statistics.peak_share});
+    result.links.push_back(LinkResult{
+        experiment.graph.link_name(all[i].link), Bytes{std::llround(all[i].statistics.bytes)},
+        all[i].statistics.busy.seconds() / window, all[i].statistics.peak_share});
   }
 }
 
 /// Of a rank that tracks its memory; `log` is its measured step, or null if it got no further than
 /// the step that it is in.
-void Simulation::State::fill_memory(Result& result, std::uint32_t slot,
-                                    const StepLog* log) const {
+void Simulation::State::fill_memory(Result& result, std::uint32_t slot, const StepLog* log) const {
   const cuda::AllocatorStatistics& memory = runtime->memory(slot);
   result.memory.timeline = make_memory_timeline(memory_logger->log(slot), log);
   std::vector<MemoryPoint>& points = result.memory.timeline.points;
@@ -457,9 +455,10 @@ void Simulation::State::warn_of_retries(Result& result, std::uint32_t slot) cons
                   all == 1 ? "" : "s");
   if (const std::int64_t measured = all - retries_in_warmup[slot];
       measured > 0 && !runtime->out_of_memory()) {
-    warning += fmt::format(", {} of them in the measured steps, which wait for it; more "
-                           "steps.warmup shows whether that goes on",
-                           measured);
+    warning += fmt::format(
+        ", {} of them in the measured steps, which wait for it; more "
+        "steps.warmup shows whether that goes on",
+        measured);
   }
   result.warnings.push_back(std::move(warning));
 }

@@ -163,8 +163,7 @@ class Analyst {
 
   void book_kernel(std::uint32_t op, const cuda::OpRecord& record) {
     const SimTime computing = record.end - record.start - record.launch_bound;
-    const SimTime alone =
-        std::min(computing, kernel_times_[log_.program->ops[op].index]);
+    const SimTime alone = std::min(computing, kernel_times_[log_.program->ops[op].index]);
     result_.step.compute += computing;
     result_.step.interference += computing - alone;
     result_.step.cpu_bound += record.launch_bound;
@@ -184,8 +183,7 @@ class Analyst {
         return "waiting for the slowest rank";
       case CauseKind::kernel: {
         const cuda::KernelSpec& spec = kernel(cause.op);
-        return std::string(category_name(spec.category)) +
-               (spec.recompute ? " (recomputed)" : "");
+        return std::string(category_name(spec.category)) + (spec.recompute ? " (recomputed)" : "");
       }
       case CauseKind::cpu:
         return "CPU issuing work";

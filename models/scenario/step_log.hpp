@@ -28,9 +28,7 @@ struct StepLog {
   std::vector<std::vector<simcore::SimTime>> transfer_starts;
 
   const cuda::OpRecord& record(std::uint32_t op) const { return ops[op - first_op]; }
-  bool ran(std::uint32_t op) const {
-    return ops[op - first_op].end != simcore::SimTime::never();
-  }
+  bool ran(std::uint32_t op) const { return ops[op - first_op].end != simcore::SimTime::never(); }
 };
 
 /// Listens to a runtime and keeps the log of one step of chosen ranks.

@@ -1,10 +1,10 @@
 #include "models/scenario/summary.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+
+#include <fmt/format.h>
 
 #include "simcore/quantity.hpp"
 
@@ -91,11 +91,10 @@ void write_interval(Writer& out, const Result& result) {
   if (!result.interval) return;
   const StepInterval& interval = *result.interval;
   const std::string indent(16, ' ');
-  out.line("{}90 % interval {} to {}, from {}:", indent, to_text(interval.low),
-           to_text(interval.high),
-           interval.comparable
-               ? fmt::format("{} comparable runs", interval.runs)
-               : fmt::format("{} published runs, as none is comparable", interval.runs));
+  out.line(
+      "{}90 % interval {} to {}, from {}:", indent, to_text(interval.low), to_text(interval.high),
+      interval.comparable ? fmt::format("{} comparable runs", interval.runs)
+                          : fmt::format("{} published runs, as none is comparable", interval.runs));
   for (const std::string& line : wrapped(interval.what, 100 - indent.size())) {
     out.line("{}{}", indent, out.faint(line));
   }
@@ -158,18 +157,17 @@ void write_collectives(Writer& out, const Result& result) {
   if (result.collectives.empty()) return;
   out.blank();
   out.line("{}", out.bold("Collectives"));
-  out.line("  {}", out.faint(fmt::format("{:<15}{:<12}{:>5}{:>11}{:>11}{:>11}{:>10}   {}", "kind",
-                                         "group", "count", "data", "time", "exposed", "busbw",
-                                         "by (channels)")));
+  out.line("  {}",
+           out.faint(fmt::format("{:<15}{:<12}{:>5}{:>11}{:>11}{:>11}{:>10}   {}", "kind", "group",
+                                 "count", "data", "time", "exposed", "busbw", "by (channels)")));
   for (const CollectiveResult& one : result.collectives) {
     // Prescribed times move no bytes that could be counted.
     const bool moves = one.bytes.count > 0;
     const std::string rate =
         moves ? fmt::format("{:.0f} GB/s", one.busbw_gbytes_per_s) : std::string();
-    const std::string choice =
-        one.algorithm.empty()
-            ? std::string()
-            : fmt::format("{} {} ({})", one.algorithm, one.protocol, one.channels);
+    const std::string choice = one.algorithm.empty() ? std::string()
+                                                     : fmt::format("{} {} ({})", one.algorithm,
+                                                                   one.protocol, one.channels);
     out.line("  {:<15}{:<12}{:>5}{:>11}{:>11}{:>11}{:>10}   {}", one.kind,
              fmt::format("{} ({})", one.group, one.group_size), one.count,
              moves ? to_text(one.bytes) : std::string(), to_text(one.time), to_text(one.exposed),
@@ -267,11 +265,11 @@ std::string summarise(const Result& result, const SummaryStyle& style) {
     }
   }
   out.blank();
-  out.line("{}", out.faint(fmt::format(
-                     "simulated {} rank{} of {} in {:.0f} ms, {} events",
-                     result.simulator.simulated_ranks, result.simulator.simulated_ranks == 1 ? "" : "s",
-                     result.gpus, result.simulator.wall_s * 1e3,
-                     grouped(static_cast<double>(result.simulator.events)))));
+  out.line("{}", out.faint(fmt::format("simulated {} rank{} of {} in {:.0f} ms, {} events",
+                                       result.simulator.simulated_ranks,
+                                       result.simulator.simulated_ranks == 1 ? "" : "s",
+                                       result.gpus, result.simulator.wall_s * 1e3,
+                                       grouped(static_cast<double>(result.simulator.events)))));
   return out.take();
 }
 

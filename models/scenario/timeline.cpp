@@ -1,8 +1,9 @@
 #include "models/scenario/timeline.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <ostream>
+
+#include <nlohmann/json.hpp>
 
 namespace shardsim::scenario {
 
@@ -23,8 +24,7 @@ void write_timeline(std::ostream& out, const std::vector<StepLog>& logs) {
       line["stream"] = program.streams[entry.stream].name;
       line["communicator"] = nullptr;
       if (entry.code == OpCode::collective) {
-        line["communicator"] =
-            program.communicators[program.collectives[entry.index].communicator];
+        line["communicator"] = program.communicators[program.collectives[entry.index].communicator];
       }
       line["name"] = program.names[entry.name];
       line["cpu_issue_s"] = (record.cpu_issue - log.begin).seconds();

@@ -107,10 +107,11 @@ struct CpuSpec {
                   "The same with the fused implementation, one operation on five lists.")
         .at_least(none);
     fields
-        .optional("device_malloc", &CpuSpec::device_malloc,
-                  "One cudaMalloc of a segment, or mapping of its pages (assumed; older GPUs took "
-                  "50 us up to 512 KB and more above, by the University of Virginia). Nothing where "
-                  "the workload prescribes times.")
+        .optional(
+            "device_malloc", &CpuSpec::device_malloc,
+            "One cudaMalloc of a segment, or mapping of its pages (assumed; older GPUs took "
+            "50 us up to 512 KB and more above, by the University of Virginia). Nothing where "
+            "the workload prescribes times.")
         .at_least(none);
     fields
         .optional("device_free", &CpuSpec::device_free,

@@ -125,9 +125,10 @@ void ModelSpec::describe(simcore::Fields<ModelSpec>& fields) {
   fields.optional("tied_embeddings", &ModelSpec::tied_embeddings,
                   "Whether the head uses the embedding's table; by default the family's.");
   fields.optional("qk_norm", &ModelSpec::qk_norm, "RMS norm over each head of q and k.");
-  fields.optional("complex_rotary", &ModelSpec::complex_rotary,
-                  "Rotary positions as a product of complex fp32 numbers (Meta's code, torchtitan); "
-                  "torch.compile does not fuse it.");
+  fields.optional(
+      "complex_rotary", &ModelSpec::complex_rotary,
+      "Rotary positions as a product of complex fp32 numbers (Meta's code, torchtitan); "
+      "torch.compile does not fuse it.");
   fields.optional("dropout", &ModelSpec::dropout,
                   "Dropout after attention and feed-forward network, and inside unfused "
                   "attention.");

@@ -69,17 +69,19 @@ void WorkloadSpec::describe(simcore::Fields<WorkloadSpec>& fields) {
                   "non-reentrant). Set to false for reentrant checkpointing.");
   fields.optional("precision", &WorkloadSpec::precision,
                   "Element type of compute; fp8 means the blocks' linear layers, all else bf16.");
-  fields.optional("attention", &WorkloadSpec::attention,
-                  "Attention kernel: fused (flash is FlashAttention-2, flash_1 its predecessor in CUDA "
-                  "or Triton), or unfused (math).");
+  fields.optional(
+      "attention", &WorkloadSpec::attention,
+      "Attention kernel: fused (flash is FlashAttention-2, flash_1 its predecessor in CUDA "
+      "or Triton), or unfused (math).");
   fields.optional("compile", &WorkloadSpec::compile,
                   "Whether torch.compile fuses the kernels between matrix products.");
   fields
-      .optional("loss_bytes_per_logit", &WorkloadSpec::loss_bytes_per_logit,
-                "Memory that logits and loss hold at their peak, for each logit. By default 12 (the "
-                "log-softmax in fp32 and two gradients), with compile 4 (logit and gradient; 8 for "
-                "fp32). Less than an fp32 copy beside the logits means a fused loss; a chunked one "
-                "holds about 2.")
+      .optional(
+          "loss_bytes_per_logit", &WorkloadSpec::loss_bytes_per_logit,
+          "Memory that logits and loss hold at their peak, for each logit. By default 12 (the "
+          "log-softmax in fp32 and two gradients), with compile 4 (logit and gradient; 8 for "
+          "fp32). Less than an fp32 copy beside the logits means a fused loss; a chunked one "
+          "holds about 2.")
       .range(2, 20);
 }
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "models/training/checkpointing.hpp"
 #include "models/gpu/kernel_work.hpp"
+#include "models/training/checkpointing.hpp"
 #include "models/training/explicit_workload_spec.hpp"
 #include "models/training/model_spec.hpp"
 #include "simcore/config/fields.hpp"

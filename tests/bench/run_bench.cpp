@@ -1,11 +1,12 @@
 // What a run costs: building the experiment, simulating it, and what one more rank adds.
 //
-//   run_bench                        prints wall time, events per second, and time per rank and step
-#include <benchmark/benchmark.h>
-
+//   run_bench                        prints wall time, events per second, and time per rank and
+//   step
 #include <filesystem>
 #include <string>
 #include <vector>
+
+#include <benchmark/benchmark.h>
 
 #include "models/scenario/experiment.hpp"
 #include "models/scenario/simulation.hpp"
@@ -62,9 +63,9 @@ void every_rank(benchmark::State& state) {
   const double steps = experiment.program->step_count;
   state.counters["events/s"] =
       benchmark::Counter(static_cast<double>(events), benchmark::Counter::kIsRate);
-  state.counters["s/rank/step"] = benchmark::Counter(
-      static_cast<double>(state.iterations()) * ranks * steps,
-      benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["s/rank/step"] =
+      benchmark::Counter(static_cast<double>(state.iterations()) * ranks * steps,
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 BENCHMARK(every_rank)->Arg(1)->Arg(4)->Arg(16)->Unit(benchmark::kMillisecond);
 

@@ -1,8 +1,8 @@
 // Bad input ends with status 2 and a message that helps.
-#include <doctest/doctest.h>
-
 #include <string>
 #include <vector>
+
+#include <doctest/doctest.h>
 
 #include "tests/golden/program.hpp"
 
@@ -27,7 +27,8 @@ const std::vector<Case> cases = {
     {"a missing key", "name: x\n" + cluster, "workload"},
     {"an unknown topology", "name: x\ncluster: {topology: dgx-h10}\n" + workload,
      "did you mean 'dgx-h100'?"},
-    {"an unknown model", "name: x\n" + cluster + "workload: {model: lama-2-7b, sequence_length: 8}\n",
+    {"an unknown model",
+     "name: x\n" + cluster + "workload: {model: lama-2-7b, sequence_length: 8}\n",
      "did you mean 'llama-2-7b'?"},
     {"an unknown strategy", good + "training: {strategy: fdsp2}\n", "did you mean 'fsdp2'?"},
     {"a text for a number", "name: x\ncluster: {topology: dgx-h100, nodes: four}\n" + workload,
@@ -51,7 +52,11 @@ const std::vector<Case> cases = {
     {"a tag", "name: !!python/object x\n" + cluster + workload, ":1:7: error: "},
     {"two documents", good + "---\n" + good, "error: "},
     {"an empty file", "", "error: "},
-    {"binary", std::string("\x7f" "ELF\x02\x01\x00\x00", 8), "error: "},
+    {"binary",
+     std::string("\x7f"
+                 "ELF\x02\x01\x00\x00",
+                 8),
+     "error: "},
     {"text that is not UTF-8", "name: \xff\xfe\n" + cluster + workload, "error: "},
     {"a hundred thousand brackets", std::string(100'000, '['), "error: "},
     {"an unclosed bracket", "name: x\ncluster: {topology: dgx-h100\n", "error: "},
@@ -63,8 +68,8 @@ const std::vector<Case> cases = {
      "kv_heads"},
     {"a shard group that does not divide the ranks",
      good + "training: {sharding: hybrid_shard, shard_group: 3}\n", "3"},
-    {"a perturbed rank that is not there",
-     good + "perturb: [{rank: 8, compute_slowdown: 2.0}]\n", "there is no rank 8"},
+    {"a perturbed rank that is not there", good + "perturb: [{rank: 8, compute_slowdown: 2.0}]\n",
+     "there is no rank 8"},
     {"a perturbed link that is not there",
      good + "perturb: [{link: \"node[0].nick[0]\", bandwidth: 50 %}]\n", "error: "},
     {"a type without units on the GPU",
@@ -74,15 +79,17 @@ const std::vector<Case> cases = {
     {"columns count characters", "name: x\ndescription: \"पाठ\"\nकुंजी: 1\n" + cluster + workload,
      ":3:1: error: "},
     {"a prescribed workload without a time that the strategy needs",
-     "name: x\n" + cluster + "workload:\n  explicit: {blocks: 1, block_forward: 1 us, "
-     "block_backward: 1 us, all_gather_root: 1 us, all_gather_block: 1 us, "
-     "reduce_scatter_root: 1 us}\n",
+     "name: x\n" + cluster +
+         "workload:\n  explicit: {blocks: 1, block_forward: 1 us, "
+         "block_backward: 1 us, all_gather_root: 1 us, all_gather_block: 1 us, "
+         "reduce_scatter_root: 1 us}\n",
      ":4:13: error: fsdp2 needs the time 'reduce_scatter_block'"},
     {"a name without letters", "name: \"\"\n" + cluster + workload, ":1:7: error: "},
     {"a workload without any time",
-     "name: x\n" + cluster + "workload:\n  explicit: {blocks: 1, block_forward: 0 s, "
-     "block_backward: 0 s, ddp_head: 0 s, ddp_block: 0 s, ddp_embedding: 0 s}\n"
-     "training: {strategy: ddp}\n",
+     "name: x\n" + cluster +
+         "workload:\n  explicit: {blocks: 1, block_forward: 0 s, "
+         "block_backward: 0 s, ddp_head: 0 s, ddp_block: 0 s, ddp_embedding: 0 s}\n"
+         "training: {strategy: ddp}\n",
      "take no time"},
     {"more passes than can be simulated", good, "more than the 250000 passes",
      "--set workload.gradient_accumulation=100000"},
@@ -91,19 +98,17 @@ const std::vector<Case> cases = {
     {"a key in the wrong section", good + "training: {activation_checkpointing: full}\n",
      "did you mean 'workload.activation_checkpointing'?"},
     {"a key without its section", good, "did you mean 'cluster.nodes'?", "--set nodes=8"},
-    {"a key cut short", "name: x\n" + cluster +
-         "workload: {model: llama-2-7b, sequence_length: 8, micro_batch: 2}\n",
+    {"a key cut short",
+     "name: x\n" + cluster + "workload: {model: llama-2-7b, sequence_length: 8, micro_batch: 2}\n",
      "did you mean 'micro_batch_size'?"},
-    {"an unknown key on the command line", good, "did you mean 'nodes'?",
-     "--set cluster.node=4"},
+    {"an unknown key on the command line", good, "did you mean 'nodes'?", "--set cluster.node=4"},
     {"a malformed override", good, "--set", "--set cluster.nodes"},
     {"an unknown fidelity", good, "fidelity", "--fidelity packet"},
     {"an unknown option", good, "", "--jsn x"},
     {"a rank that cannot be traced", good, "--trace-ranks", "--trace /dev/null --trace-ranks 0,x"},
     {"two documents on standard output", good, "--json and --trace both go to '-'",
      "--json - --trace -"},
-    {"traces of several ranks on standard output", good, "one rank",
-     "--trace - --trace-ranks 0,1"},
+    {"traces of several ranks on standard output", good, "one rank", "--trace - --trace-ranks 0,1"},
     {"ranks to trace without a trace", good, "--trace", "--trace-ranks 0"},
     {"a folder that cannot be written", good, "/nonexistent/", "--json /nonexistent/result.json"},
     {"a data folder that is not there", good, "/nonexistent", "--data /nonexistent"},
@@ -115,8 +120,7 @@ TEST_CASE("bad input ends with status 2 and a message with place, expectation an
     const ScratchFolder scratch;
     const std::string file = scratch.write("scenario.yaml", one.text);
     // The shell replaces $FILE by the scenario's own path.
-    const ProgramRun run =
-        run_program("run " + file + " --quiet " + one.options, "FILE=" + file);
+    const ProgramRun run = run_program("run " + file + " --quiet " + one.options, "FILE=" + file);
     CHECK(run.status == 2);
     CHECK_MESSAGE(run.messages.find(one.expected) != std::string::npos, run.messages);
     CHECK(!run.messages.empty());

@@ -1,14 +1,14 @@
 // Runs the built program as a user does: arguments in; exit status, output and messages out.
 #pragma once
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace shardsim {
 
@@ -49,8 +49,9 @@ struct ProgramRun {
 /// `arguments` as on a shell's command line; `variable` is one more shell variable, NAME=VALUE.
 inline ProgramRun run_program(const std::string& arguments, const std::string& variable = {}) {
   const ScratchFolder scratch;
-  const std::string command = (variable.empty() ? variable : variable + "; ") + SHARDSIM_PROGRAM + " " + arguments + " >" +
-                              scratch.file("out") + " 2>" + scratch.file("err");
+  const std::string command = (variable.empty() ? variable : variable + "; ") + SHARDSIM_PROGRAM +
+                              " " + arguments + " >" + scratch.file("out") + " 2>" +
+                              scratch.file("err");
   const int status = std::system(command.c_str());
   ProgramRun run;
   if (WIFEXITED(status)) run.status = WEXITSTATUS(status);

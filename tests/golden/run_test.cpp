@@ -1,8 +1,8 @@
 // `shardsim run` as scripts rely on it: exit statuses, documents, and the same bytes every time.
-#include <doctest/doctest.h>
-
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/golden/program.hpp"
 
@@ -74,8 +74,8 @@ TEST_CASE("compute, exposed communication and waiting for the CPU make up the st
 }
 
 TEST_CASE("every shipped scenario runs") {
-  for (const auto& entry : std::filesystem::directory_iterator(
-           std::string(SHARDSIM_SOURCE_DIR) + "/scenarios")) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(SHARDSIM_SOURCE_DIR) + "/scenarios")) {
     if (entry.path().extension() != ".yaml") continue;
     CAPTURE(entry.path().filename().string());
     const ProgramRun run = run_program("run " + entry.path().string());
@@ -85,15 +85,16 @@ TEST_CASE("every shipped scenario runs") {
 }
 
 TEST_CASE("a step that does not fit ends with status 1 and says what was asked for") {
-  const ProgramRun run = run_program("run " + first +
-                                     " --set workload.micro_batch_size=16 --set cluster.nodes=1");
+  const ProgramRun run =
+      run_program("run " + first + " --set workload.micro_batch_size=16 --set cluster.nodes=1");
   CHECK(run.status == 1);
   CHECK(run.messages.find("out of memory: rank 0 asked for") != std::string::npos);
   CHECK(run.messages.find("activations") != std::string::npos);
 }
 
 TEST_CASE("times beyond the range end with status 1, and never wrap round to a short step") {
-  for (const char* change : {"cpu.hook='40 h'", "'perturb=[{link: \"leaf[0]\", bandwidth: 0.0000001 %}]'"}) {
+  for (const char* change :
+       {"cpu.hook='40 h'", "'perturb=[{link: \"leaf[0]\", bandwidth: 0.0000001 %}]'"}) {
     CAPTURE(change);
     const ProgramRun run = run_program("run " + first + " --quiet --set " + change);
     CHECK(run.status == 1);
@@ -110,8 +111,8 @@ TEST_CASE("GPUs that share NICs unequally are simulated one by one") {
 }
 
 TEST_CASE("a dead link ends with status 1 and a report of who waits") {
-  const ProgramRun run = run_program(
-      "run " + first + " --set 'perturb=[{link: \"node[2].nic[0]\", bandwidth: 0 %}]'");
+  const ProgramRun run =
+      run_program("run " + first + " --set 'perturb=[{link: \"node[2].nic[0]\", bandwidth: 0 %}]'");
   CHECK(run.status == 1);
   CHECK(run.messages.find("no route: a collective needs 'node[2].nic[0]'") != std::string::npos);
   CHECK(run.messages.find("waiting for its peers") != std::string::npos);

@@ -1,9 +1,9 @@
 // The schedules of tests/golden/fsdp, through the program's front door.
-#include <doctest/doctest.h>
-
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <string>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/golden/program.hpp"
 
@@ -15,13 +15,13 @@ using Json = nlohmann::json;
 double microseconds(const Json& seconds) { return std::round(seconds.get<double>() * 1e12) * 1e-6; }
 
 TEST_CASE("--timeline of a prescribed workload is the golden schedule, event for event") {
-  const Json golden =
-      Json::parse(read_text(std::string(SHARDSIM_SOURCE_DIR) + "/tests/golden/fsdp/timelines.json"));
+  const Json golden = Json::parse(
+      read_text(std::string(SHARDSIM_SOURCE_DIR) + "/tests/golden/fsdp/timelines.json"));
   REQUIRE(golden["timelines"].size() == 18);
   const ScratchFolder scratch;
   for (const Json& expected : golden["timelines"]) {
-    const std::string name = expected["workload"].get<std::string>() + "/" +
-                             expected["name"].get<std::string>();
+    const std::string name =
+        expected["workload"].get<std::string>() + "/" + expected["name"].get<std::string>();
     CAPTURE(name);
     const int iteration = expected["iteration"].get<int>();
     const std::string scenario = scratch.write(

@@ -1,10 +1,10 @@
 #include "models/cuda/runtime.hpp"
 
-#include <doctest/doctest.h>
-
 #include <map>
 #include <string>
 #include <variant>
+
+#include <doctest/doctest.h>
 
 #include "models/cuda/program_recorder.hpp"
 #include "tests/unit/cuda/fixed_time_backend.hpp"
@@ -133,7 +133,7 @@ TEST_CASE("a communicator runs one collective at a time, in issue order, whateve
   const StreamId side = recorder.create_stream("side");
   const CommunicatorId shard = recorder.create_communicator("shard");
   recorder.launch(0, "compute", kernel(10));
-  recorder.launch(0, "first", collective(shard, 5));  // waits for compute
+  recorder.launch(0, "first", collective(shard, 5));      // waits for compute
   recorder.launch(side, "second", collective(shard, 5));  // free to go, but second in line
   Run run({recorder.finish()});
   run.go();
@@ -253,8 +253,7 @@ TEST_CASE("a block used by another stream is not reused before that stream is do
   const auto record = [](bool wait) {
     ProgramRecorder recorder;
     const StreamId side = recorder.create_stream("side");
-    const TensorId first =
-        recorder.allocate(Bytes{64 << 20}, 0, MemoryKind::other, "first");
+    const TensorId first = recorder.allocate(Bytes{64 << 20}, 0, MemoryKind::other, "first");
     recorder.launch(side, "use", kernel(100));
     recorder.record_stream(first, side);
     recorder.free(first);
