@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "models/cuda/collective_name.hpp"
+
 namespace shardsim::nccl {
 
 using cuda::CollectiveKind;
@@ -17,26 +19,6 @@ enum EventKind : std::uint32_t { data_event, end_event };
 // What members must agree on. Names of communicators and CPU costs are each rank's own affair.
 bool agree(const CollectiveSpec& a, const CollectiveSpec& b) {
   return a.kind == b.kind && a.bytes == b.bytes && a.type == b.type && a.fixed_time == b.fixed_time;
-}
-
-std::string_view name_of(CollectiveKind kind) {
-  switch (kind) {
-    case CollectiveKind::all_gather:
-      return "all_gather";
-    case CollectiveKind::reduce_scatter:
-      return "reduce_scatter";
-    case CollectiveKind::all_reduce:
-      return "all_reduce";
-    case CollectiveKind::broadcast:
-      return "broadcast";
-    case CollectiveKind::reduce:
-      return "reduce";
-    case CollectiveKind::alltoall:
-      return "alltoall";
-    case CollectiveKind::sendrecv:
-      return "sendrecv";
-  }
-  return "collective";
 }
 
 std::string_view name_of(gpu::DataType type) {
@@ -56,8 +38,8 @@ std::string_view name_of(gpu::DataType type) {
 }
 
 std::string describe(const CollectiveSpec& spec) {
-  std::string text =
-      fmt::format("{} of {} bytes in {}", name_of(spec.kind), spec.bytes.count, name_of(spec.type));
+  std::string text = fmt::format("{} of {} bytes in {}", cuda::collective_name(spec.kind),
+                                 spec.bytes.count, name_of(spec.type));
   if (spec.fixed_time) text += " taking " + simcore::to_text(*spec.fixed_time);
   return text;
 }

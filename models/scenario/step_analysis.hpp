@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/cuda/collective_name.hpp"
 #include "models/scenario/dependencies.hpp"
 #include "models/scenario/result.hpp"
 #include "models/scenario/step_log.hpp"
@@ -38,8 +39,6 @@ struct StepAnalysis {
 /// `kernel_times` is what each kernel of the log's program takes alone on this rank.
 StepAnalysis analyse(const StepLog& log, const std::vector<simcore::SimTime>& kernel_times);
 
-/// "all_gather", ... as in NCCL's and nccl-tests' names.
-const char* collective_name(cuda::CollectiveKind kind);
 /// Group of operations that a kernel belongs to on the critical path, e.g. "matrix products".
 const char* category_name(cuda::KernelCategory category);
 /// busbw / algbw for `ranks` ranks, by nccl-tests' definition (a ring's traffic).

@@ -59,9 +59,9 @@ TEST_CASE("topology shows NCCL's graphs, and reads NCCL's own files") {
   const auto graphs = [](const std::string& topology) {
     const ProgramRun run = run_program("topology " + topology + " --nodes 2 --json -");
     REQUIRE_MESSAGE(run.status == 0, run.messages);
-    Json graphs = Json::parse(run.output)["nccl"]["graphs"];
-    for (Json& graph : graphs) graph.erase("topology");
-    return graphs;
+    Json found = Json::parse(run.output)["nccl"]["graphs"];
+    for (Json& graph : found) graph.erase("topology");
+    return found;
   };
   const Json ours = graphs("dgx-h100");
   CHECK(ours[0]["nChannels"] == 8);
