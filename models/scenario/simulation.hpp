@@ -31,6 +31,14 @@ struct RunOutput {
   std::vector<StepLog> logs;  ///< of the last measured step, one a simulated rank, by slot
 };
 
+/// What a link carried in the measured steps.
+struct LinkLoad {
+  double bytes = 0;
+  double busy_fraction = 0;  ///< share of the time with at least one flow
+  double mean_share = 0;     ///< of the bandwidth, over the whole time
+  double peak_share = 0;     ///< most of the bandwidth in use at any time
+};
+
 class Simulation {
  public:
   /// `experiment` must outlive the simulation. With `trace_allocator` everything that rank 0's
@@ -49,6 +57,8 @@ class Simulation {
   /// What rank 0's allocator did and how its memory lies now, whether the run came to its end or
   /// not. Call once.
   AllocatorTrace allocator_trace();
+  /// Of every link, by LinkId, in the measured steps. Once the run has ended.
+  std::vector<LinkLoad> link_use() const;
 
  private:
   struct State;
