@@ -63,7 +63,9 @@ class Picture {
   }
 
   void choose_nodes() {
-    const auto most = static_cast<std::size_t>(limits_.nodes);
+    const int per_node = std::max(1, graph_.gpu_count() / std::max(1, graph_.node_count()));
+    const auto most =
+        static_cast<std::size_t>(std::clamp(limits_.gpus / per_node, 2, limits_.nodes));
     const std::vector<double> busy = busiest();
     double highest = -1;
     int node_of_highest = 0;

@@ -16,7 +16,8 @@
 namespace shardsim::report {
 
 struct PictureLimits {
-  int nodes = 4;
+  int gpus = 16;  ///< whole nodes of about as many, but two nodes at least
+  int nodes = 8;
   int switches_per_tier = 16;
 };
 

@@ -3,7 +3,7 @@
 import { fill, freshId, h } from "../parts/dom.js";
 import { makeFormat } from "../parts/format.js";
 import { dataTable } from "../parts/data_table.js";
-import { paretoChart } from "../parts/pareto_front.js";
+import { paretoChart, paretoFront } from "../parts/pareto_front.js";
 import { efficiencyCurves, metricCurves, scalingCurves } from "../parts/scaling_curves.js";
 import { sweepWords as words } from "../words/report_en.js";
 import { copyBlock, keyFigures, pageData, section } from "./page_blocks.js";
@@ -42,7 +42,8 @@ function header() {
     add(words.bestEfficiency, best("tokens_per_s_per_gpu", -1), "tokens_per_s_per_gpu");
   }
   add(words.fastest, best("step_time_s", 1), "step_time_s");
-  main.append(h("header", {}, h("h1", {}, data.name), h("p", { class: "subtitle" }, `${keys.map(shortKey).join(" × ")}: ${summary}`), keyFigures(figures)));
+  const subtitle = `${keys.map(shortKey).join(" × ")}: ${summary}`;
+  main.append(h("header", {}, h("h1", {}, data.name), h("p", { class: "subtitle" }, subtitle), keyFigures(figures)));
 }
 
 /** Choice of keys, and the charts that follow it. */
@@ -51,11 +52,12 @@ function scaling() {
   const choice = { ...defaultChoice(points, keys), fixed: {} };
   const controls = h("div", { class: "choices" });
   const charts = h("div", { class: "charts" });
-  place.append(controls, charts);
+  const hint = h("p", { class: "hint", id: freshId("hint") }, words.chart.hintOnce);
+  place.append(controls, hint, charts);
   const start = best(speed, hasTokens ? -1 : 1) ?? points[0];
   const refresh = () => {
     showControls();
-    drawCharts(charts, choice);
+    drawCharts(charts, choice, hint.id);
   };
 
   function select(label, options, value, onChange) {
@@ -98,7 +100,7 @@ function scaling() {
   refresh();
 }
 
-function drawCharts(place, choice) {
+function drawCharts(place, choice, hintId) {
   place.replaceChildren();
   const name = (value) => (choice.curves ? `${shortKey(choice.curves)} ${value}` : data.name);
   const series = curvesOf(points, choice, name);
@@ -116,21 +118,22 @@ function drawCharts(place, choice) {
   const chart = (part) => ({ ...words.chart, ...part });
   if (hasTokens) {
     scalingCurves(place, { series, measured }, chart({ ...words.throughput, about: byGpus ? words.throughput.about : null }), {
-      metric: "tokens_per_s", ideal: byGpus, x, y: y("tokens_per_s", { log: byGpus, ...compact }),
+      metric: "tokens_per_s", ideal: byGpus, hintId, x, y: y("tokens_per_s", { log: byGpus, ...compact }),
     });
   }
   if (hasTokens && byGpus) {
-    efficiencyCurves(place, { series, measured }, chart(words.efficiency), { x, y: y("efficiency", { tick: (share) => `${format.number(share * 100)} %` }) });
+    efficiencyCurves(place, { series, measured }, chart(words.efficiency), { hintId, x, y: y("efficiency", { low: (least) => Math.max(0, Math.min(0.8, least - 0.05)), tick: (share) => `${format.number(share * 100)} %` }) });
   }
-  metricCurves(place, { series }, chart(words.step), { metric: "step_time_s", x, y: y("step_time_s") });
-  metricCurves(place, { series }, chart(words.exposed), { metric: "exposed_share", x, y: y("exposed_share", { tick: (share) => `${format.number(share * 100)} %` }) });
+  metricCurves(place, { series }, chart(words.step), { metric: "step_time_s", hintId, x, y: y("step_time_s") });
+  metricCurves(place, { series }, chart(words.exposed), { metric: "exposed_share", hintId, x, y: y("exposed_share", { tick: (share) => `${format.number(share * 100)} %` }) });
   if (good.some((point) => point.memory_used_bytes > 0)) {
     const gib = (bytes) => format.number(bytes / 2 ** 30);
     metricCurves(place, { series }, chart(words.memory), {
       metric: "memory_used_bytes",
+      hintId,
       limit: (point) => point.capacity_bytes,
       x,
-      y: { label: "GiB", text: format.bytes, tick: gib },
+      y: { label: "GiB", text: format.bytes, tick: gib, per: 2 ** 30 },
     });
   }
 }
@@ -147,25 +150,39 @@ function measuredSeries(taken) {
   }));
 }
 
+/** Speed against what it costs: GPUs, and memory of each of them. */
 function pareto() {
-  const withMemory = good.some((point) => point.memory_used_bytes > 0);
-  if (good.length < 2 || !withMemory) return;
-  const place = section(main, words.headings.trade);
-  const metric = hasTokens ? "tokens_per_s" : "step_time_s";
-  const goals = [
-    { metric, better: hasTokens ? "higher" : "lower" },
-    { metric: "memory_used_bytes", better: "lower" },
-  ];
-  if (new Set(good.map((point) => point.gpus)).size > 1) goals.push({ metric: "gpus", better: "lower" });
-  paretoChart(
-    place,
-    { points: good.map((point) => ({ ...point, name: pointName(point) })), goals },
-    { ...words.chart, ...words.pareto },
-    {
-      x: { label: `${words.axes.memory_used_bytes}, GiB`, text: format.bytes, tick: (bytes) => format.number(bytes / 2 ** 30) },
-      y: { label: words.axes[metric], text: written[metric], tick: hasTokens ? format.compact : format.time },
-    },
-  );
+  const place = h("div", { class: "charts" });
+  const gpusVary = new Set(good.map((point) => point.gpus)).size > 1;
+  const named = good.map((point) => ({ ...point, name: pointName(point) }));
+  const gib = (bytes) => format.number(bytes / 2 ** 30);
+  const chart = (part, vertical, horizontal, options) => {
+    const better = vertical === "step_time_s" ? "lower" : "higher";
+    const goals = [{ metric: vertical, better }, { metric: horizontal, better: "lower" }];
+    const tick = vertical === "step_time_s" ? format.time : format.compact;
+    const y = { label: words.axes[vertical], text: written[vertical], tick, log: options.logs };
+    paretoChart(place, { points: named, goals }, { ...words.chart, ...words.pareto, ...part }, { x: options.x, y, hintId: options.hintId });
+  };
+  const hint = h("p", { class: "hint", id: freshId("hint") }, words.pareto.hintOnce);
+  if (gpusVary) {
+    const text = (value) => `${format.grouped(value)} ${words.gpus}`;
+    chart(words.pareto.againstGpus, speed, "gpus", { x: { label: words.gpus, text, tick: format.grouped, log: true }, logs: true, hintId: hint.id });
+  }
+  if (good.some((point) => point.memory_used_bytes > 0)) {
+    const perGpu = hasTokens ? "tokens_per_s_per_gpu" : "step_time_s";
+    const x = { label: `${words.axes.memory_used_bytes}, GiB`, text: format.bytes, tick: gib, per: 2 ** 30 };
+    chart(words.pareto.againstMemory, perGpu, "memory_used_bytes", { x, logs: false, hintId: hint.id });
+  }
+  if (good.length > 1 && place.childElementCount > 0) section(main, words.headings.trade, hint, place);
+}
+
+/** Points that no other beats in speed, memory and number of GPUs at once. */
+function onFront() {
+  const goals = [{ metric: speed, better: hasTokens ? "higher" : "lower" }];
+  for (const metric of ["memory_used_bytes", "gpus"]) {
+    if (good.some((point) => point[metric] > 0)) goals.push({ metric, better: "lower" });
+  }
+  return new Set(paretoFront(good, goals).map((index) => good[index]));
 }
 
 function table() {
@@ -176,10 +193,13 @@ function table() {
     ...keys.map((key) => ({ name: key, id: key, text: format.number })),
     ...metrics.map((metric) => ({ name: words.table.columns[metric], id: metric, text: text[metric] })),
   ];
+  const front = onFront();
+  columns.push({ name: words.table.front, id: "pareto_front" });
   if (good.length < points.length) columns.push({ name: words.table.failed, id: "failed" });
   const rows = points.map((point) => [
     ...keys.map((key) => point.values[key]),
     ...metrics.map((metric) => point[metric]),
+    front.has(point) ? words.table.yes : null,
     ...(good.length < points.length ? [point.failed ? point.failed.kind : null] : []),
   ]);
   dataTable(place.appendChild(h("div", { class: "data-table" })), { columns, rows }, words.table);

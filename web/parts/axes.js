@@ -57,3 +57,17 @@ export function powersOfTwo(low, high) {
   }
   return powers;
 }
+
+/** 1, 2 and 5 times powers of ten, or the powers alone where there are many. */
+export function logTicks([low, high]) {
+  const decades = Math.log10(high / low);
+  const steps = decades > 3 ? [1] : decades > 1.5 ? [1, 3] : [1, 2, 5];
+  const ticks = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power += 1) {
+    for (const step of steps) {
+      const value = step * 10 ** power;
+      if (value >= low && value <= high) ticks.push(value);
+    }
+  }
+  return ticks;
+}

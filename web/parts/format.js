@@ -33,7 +33,7 @@ export function makeFormat(locale) {
   });
   const short = new Intl.NumberFormat(locale, { notation: "compact", maximumSignificantDigits: 3 });
   const scaled = (table) => (value) => {
-    if (value === 0) return `${four.format(0)} ${table[table.length - 1][1]}`;
+    if (value === 0) return `${four.format(0)} ${(table === BYTES ? table[table.length - 1] : table[0])[1]}`;
     const [size, symbol] = unitFor(table, value);
     return `${four.format(value / size)} ${symbol}`;
   };

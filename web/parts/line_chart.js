@@ -3,7 +3,7 @@
 
 import { scaleLinear, scaleLog, scalePoint } from "d3-scale";
 import { line, symbol, symbolCircle, symbolCross, symbolDiamond, symbolSquare, symbolStar, symbolTriangle, symbolWye } from "d3-shape";
-import { bottomAxis, leftAxis, powersOfTwo, thinTicks } from "./axes.js";
+import { bottomAxis, leftAxis, logTicks, powersOfTwo, thinTicks } from "./axes.js";
 import { drawToWidth, fill, h, s } from "./dom.js";
 import { chartFrame } from "./frame.js";
 
@@ -19,10 +19,12 @@ export function seriesMark(series, size = 44) {
 /**
  * @param container
  * @param {{series: {name, slot, style: "curve" | "ideal" | "points", points: {x, y}[]}[]}} data
- *   `slot` (0..7) gives colour and shape; y may be null: there is no such point
+ *   `slot` (0..7) gives colour and shape; y may be null: there is no such point. An ideal has no
+ *   entry in the legend: with `of` it goes with that series
  * @param words {title, about, table, tableWords, readout (with {series}, {x}, {y}), hint, empty}
- * @param {{x: {label, kind: "number" | "text", text, log?}, y: {label, text, tick, log?, zero?,
- *   most?}, level?}} options
+ * @param {{x: {label, kind: "number" | "text", text, log?}, y: {label, text, tick, log?, low?, per?},
+ *   hintId?, level?}} options `low(least)` is where the vertical axis begins, 0 unless told; `per`
+ *   is the unit in which its ticks are round; `hintId` names a hint that several charts share
  */
 export function lineChart(container, data, words, options) {
   const frame = chartFrame(container, words, options);
@@ -34,10 +36,10 @@ export function lineChart(container, data, words, options) {
     tabindex: 0,
     role: "application",
     "aria-labelledby": frame.titleId,
-    "aria-describedby": frame.hintId,
+    "aria-describedby": frame.hintId ?? options.hintId,
   });
   frame.plot.append(surface);
-  const drawn = () => data.series.filter((series) => !hidden.has(series));
+  const drawn = () => data.series.filter((series) => !hidden.has(series.of ?? series.name));
   const points = () =>
     drawn()
       .filter((series) => series.style !== "ideal")
@@ -56,13 +58,15 @@ export function lineChart(container, data, words, options) {
       x = (log ? scaleLog() : scaleLinear()).domain(low === high ? [low * 0.9, high * 1.1 || 1] : [low, high]).range([box.left + 10, box.right - 14]);
       x.isLog = log;
     }
-    const most = options.y.most ?? Math.max(...ys, 0);
-    const least = Math.min(...ys);
+    const per = options.y.per ?? 1;
+    const most = Math.max(...ys, 0) / per;
+    const least = Math.min(...ys) / per;
     const log = options.y.log && least > 0 && most / least > 8;
-    const y = log
+    const height = log
       ? scaleLog([least * 0.85, most * 1.15], [box.bottom, box.top])
-      : scaleLinear([options.y.zero === false ? least - (most - least) * 0.1 : 0, most * 1.04 || 1], [box.bottom, box.top]);
-    y.isLog = log;
+      : scaleLinear([options.y.low?.(least) ?? 0, most * 1.04 || 1], [box.bottom, box.top]);
+    const y = (value) => height(value / per);
+    y.ticks = () => (log ? logTicks(height.domain()) : height.ticks(5)).map((tick) => tick * per);
     return { x, y };
   }
 
@@ -76,8 +80,7 @@ export function lineChart(container, data, words, options) {
   }
 
   function yTicks(y) {
-    const values = y.isLog ? logTicks(y.domain()) : y.ticks(5);
-    return values.map((value) => ({ at: y(value), text: (options.y.tick ?? options.y.text)(value) }));
+    return y.ticks().map((value) => ({ at: y(value), text: (options.y.tick ?? options.y.text)(value) }));
   }
 
   function draw() {
@@ -143,15 +146,16 @@ export function lineChart(container, data, words, options) {
   });
 
   for (const series of data.series) {
+    if (series.style === "ideal" && series.of) continue;
     const mark = s("svg", { width: 30, height: 14, class: "line-mark", "aria-hidden": "true" });
     const colour = `series-${series.slot % COLOURS}`;
     if (series.style !== "points") mark.append(s("line", { class: `curve ${series.style} ${colour} dash-${series.slot % 4}`, x1: 1, x2: 29, y1: 7, y2: 7 }));
     if (series.style !== "ideal") mark.append(s("path", { class: `mark ${series.style} ${colour}`, d: seriesMark(series), transform: "translate(15,7)" }));
     const toggle = h("button", { type: "button", "aria-pressed": "true", class: "legend-toggle" }, mark, series.name);
     toggle.addEventListener("click", () => {
-      if (hidden.has(series)) hidden.delete(series);
-      else hidden.add(series);
-      toggle.setAttribute("aria-pressed", String(!hidden.has(series)));
+      if (hidden.has(series.name)) hidden.delete(series.name);
+      else hidden.add(series.name);
+      toggle.setAttribute("aria-pressed", String(!hidden.has(series.name)));
       draw();
     });
     frame.legend.append(h("li", {}, toggle));
@@ -169,18 +173,4 @@ export function lineChart(container, data, words, options) {
     rows: data.series.flatMap((series) => series.points.map((point) => [series.name, point.x, point.y])),
   }));
   return frame;
-}
-
-/** 1, 2 and 5 times powers of ten, or the powers alone where there are many. */
-function logTicks([low, high]) {
-  const decades = Math.log10(high / low);
-  const steps = decades > 3 ? [1] : decades > 1.5 ? [1, 3] : [1, 2, 5];
-  const ticks = [];
-  for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power += 1) {
-    for (const step of steps) {
-      const value = step * 10 ** power;
-      if (value >= low && value <= high) ticks.push(value);
-    }
-  }
-  return ticks;
 }

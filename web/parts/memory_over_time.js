@@ -54,7 +54,8 @@ export function memoryOverTime(container, data, words, options) {
   frame.plot.append(surface);
   let width = 0;
   let cursor = -1;
-  const space = () => ({ left: 48, right: width - 1, top: 22, bottom: HEIGHT - 24 });
+  /** Begins where the rows of the stream timeline do. */
+  const space = () => ({ left: width < 560 ? 40 : 118, right: width - 1, top: 22, bottom: HEIGHT - 24 });
 
   function draw() {
     const box = space();

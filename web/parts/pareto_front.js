@@ -1,7 +1,7 @@
 // Points that no other point beats in every respect: the front. Two respects are the axes.
 
-import { scaleLinear } from "d3-scale";
-import { bottomAxis, leftAxis, thinTicks } from "./axes.js";
+import { scaleLinear, scaleLog } from "d3-scale";
+import { bottomAxis, leftAxis, logTicks, powersOfTwo, thinTicks } from "./axes.js";
 import { drawToWidth, fill, h, s } from "./dom.js";
 import { chartFrame, legendEntry } from "./frame.js";
 
@@ -27,12 +27,27 @@ export function paretoFront(points, goals) {
   return front.map(({ index }) => index);
 }
 
+/** From values to pixels, with the axis's ticks; `logarithmic` makes those of a logarithmic one. */
+function scaleOf(values, axis, range) {
+  const per = axis.per ?? 1;
+  const most = Math.max(...values) / per;
+  const least = Math.min(...values) / per;
+  const log = axis.log && least > 0 && most / least > 8;
+  const scale = log ? scaleLog([least * 0.8, most * 1.25], range) : scaleLinear([0, most * 1.06 || 1], range);
+  const place = (value) => scale(value / per);
+  const text = axis.tick ?? axis.text;
+  place.ticks = (logarithmic) =>
+    (log ? logarithmic(scale.domain()) : scale.ticks(5)).map((tick) => ({ at: scale(tick), text: text(tick * per) }));
+  return place;
+}
+
 /**
  * @param data {points: [{name, ...metrics}], goals: [{metric, better}]}; the first goal is the
  *   vertical axis, the second the horizontal one, others only decide what is on the front
  * @param words {title, about, hint, table, tableWords, onFront, offFront, readout (with {name},
  *   {x}, {y}), columns: {name}, empty}
- * @param {{x: {label, text, tick}, y: {label, text, tick}}} options
+ * @param {{x: {label, text, tick, log?, per?}, y: {label, text, tick, log?, per?}, hintId?}} options
+ *   `log` for quantities that span much; `per` is the unit in which ticks are round
  */
 export function paretoChart(container, data, words, options) {
   const frame = chartFrame(container, words, options);
@@ -41,7 +56,7 @@ export function paretoChart(container, data, words, options) {
   const onFront = new Set(front);
   const shown = data.points.map((point, index) => ({ point, index })).filter(({ point }) => Number.isFinite(point[vertical]) && Number.isFinite(point[horizontal]));
   frame.legend.append(legendEntry("swatch-front", words.onFront), legendEntry("swatch-off-front", words.offFront));
-  const surface = h("div", { class: "line-chart", tabindex: 0, role: "application", "aria-labelledby": frame.titleId, "aria-describedby": frame.hintId });
+  const surface = h("div", { class: "line-chart", tabindex: 0, role: "application", "aria-labelledby": frame.titleId, "aria-describedby": frame.hintId ?? options.hintId });
   frame.plot.append(surface);
   let width = 0;
   let current = 0;
@@ -50,13 +65,12 @@ export function paretoChart(container, data, words, options) {
   function draw() {
     if (shown.length === 0) return surface.replaceChildren(h("p", { class: "hint" }, words.empty));
     const box = { left: 58, right: width - 10, top: 26, bottom: HEIGHT - 46 };
-    const x = scaleLinear([0, Math.max(...shown.map(({ point }) => point[horizontal])) * 1.06 || 1], [box.left, box.right]);
-    const y = scaleLinear([0, Math.max(...shown.map(({ point }) => point[vertical])) * 1.06 || 1], [box.bottom, box.top]);
+    const x = scaleOf(shown.map(({ point }) => point[horizontal]), options.x, [box.left, box.right]);
+    const y = scaleOf(shown.map(({ point }) => point[vertical]), options.y, [box.bottom, box.top]);
     const svg = s("svg", { width, height: HEIGHT, "aria-hidden": "true" });
-    const ticksOf = (scale, axis, count) => scale.ticks(count).map((tick) => ({ at: scale(tick), text: (axis.tick ?? axis.text)(tick) }));
     svg.append(
-      leftAxis(box, ticksOf(y, options.y, 5), options.y.label),
-      bottomAxis(box, thinTicks(ticksOf(x, options.x, 6), 48), options.x.label),
+      leftAxis(box, y.ticks(logTicks), options.y.label),
+      bottomAxis(box, thinTicks(x.ticks((domain) => powersOfTwo(...domain)), 48), options.x.label),
     );
     const mark = ({ point, index }) => {
       const on = onFront.has(index);

@@ -39,6 +39,7 @@ export function scalingCurves(container, { series, measured = [] }, words, optio
             name: fill(words.ideal, { series: one.name }),
             slot: one.slot,
             style: "ideal",
+            of: one.name,
             points: one.points.map((point) => ({ x: point.x, y: (first[metric] * point.gpus) / first.gpus })),
           };
         })

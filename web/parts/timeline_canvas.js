@@ -94,14 +94,14 @@ export function drawStretches(context, { starts, ends, first, last }, x, row, pa
       context.lineWidth = 1;
       context.strokeRect(left + 0.5, row.top + 0.5, width - 1, row.height - 1);
     }
-    if (labelOf && width > 34) drawLabel(context, labelOf(i), left, width, row);
+    if (labelOf && width > 14) drawLabel(context, labelOf(i), left, width, row);
   }
 }
 
 function drawLabel(context, text, left, width, row) {
   if (!text) return;
   const room = Math.floor((width - 8) / 6.2);
-  if (text.length > room && room < 5) return;
+  if (room < Math.min(text.length, 5)) return;
   context.fillStyle = row.ink;
   context.fillText(
     text.length > room ? `${text.slice(0, room - 1)}…` : text,

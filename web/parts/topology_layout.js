@@ -1,7 +1,7 @@
 // Where the devices of a cluster go: the fabric's switches on top, a box a node below; in a box,
 // from the top, NICs, PCIe switches and CPUs, GPUs, NVLink switches.
 
-const SIZE = { gpu: [42, 28], nic: [34, 20], cpu: [60, 22], pcie_switch: [46, 18], nvswitch: [96, 24], network_switch: [64, 24] };
+const SIZE = { gpu: [42, 28], nic: [34, 20], cpu: [44, 22], pcie_switch: [46, 18], nvswitch: [96, 24], network_switch: [64, 24] };
 const LAYERS = [["nic"], ["pcie_switch"], ["cpu"], ["gpu"], ["nvswitch"]];
 const ROW = 54;
 const PAD = 14;
@@ -19,6 +19,14 @@ function placeRow(devices, centre, y, places) {
     places.set(device, { x, y: y - height / 2, width, height });
     x += width + SPACE;
   }
+}
+
+/** Each in the middle of its share of the width: between the columns of what hangs on it. */
+function spreadRow(devices, centre, y, room, places) {
+  devices.forEach((device, i) => {
+    const middle = centre - room / 2 + ((i + 0.5) * room) / devices.length;
+    placeRow([device], middle, y, places);
+  });
 }
 
 /**
@@ -53,7 +61,12 @@ export function layOut(devices) {
   for (const one of layered) {
     const height = most * ROW + 20;
     boxes.push({ node: one.node, x, y: top - 6, width: one.width, height });
-    one.layers.forEach((layer, i) => placeRow(layer, x + one.width / 2, top + 34 + i * ROW, places));
+    one.layers.forEach((layer, i) => {
+      const centre = x + one.width / 2;
+      const y = top + 34 + i * ROW;
+      if (layer[0].kind === "cpu") spreadRow(layer, centre, y, one.width - 2 * PAD, places);
+      else placeRow(layer, centre, y, places);
+    });
     x += one.width + 2 * SPACE;
   }
   y = top + most * ROW + 20;

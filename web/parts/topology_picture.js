@@ -24,22 +24,18 @@ export function topologyPicture(container, data, words, options = {}) {
   const { places, boxes, width, height } = layOut(data.devices);
   const heavier = (cable) => (cable.back && cable.back.mean > cable.there.mean ? cable.back : cable.there);
 
-  STEPS.slice(0, -1).forEach((start, i) => {
-    const text = i === 0 ? words.unused : fill(words.upTo, { from: format.percent(start && STEPS[i - 1]), to: format.percent(Math.min(1, STEPS[i])) });
+  const whole = (share) => `${format.number(Math.round(share * 100))} %`;
+  STEPS.forEach((end, i) => {
+    const text = i === 0 ? words.unused : fill(words.upTo, { from: whole(STEPS[i - 1]), to: whole(Math.min(1, end)) });
     const mark = s("svg", { width: 28, height: 14, class: "line-mark" }, s("line", { class: `cable use-${i}`, x1: 1, x2: 27, y1: 7, y2: 7 }));
     frame.legend.append(legendEntry(mark, text));
   });
-  const lastMark = s("svg", { width: 28, height: 14, class: "line-mark" }, s("line", { class: "cable use-5", x1: 1, x2: 27, y1: 7, y2: 7 }));
-  frame.legend.append(legendEntry(lastMark, fill(words.upTo, { from: format.percent(STEPS[4]), to: format.percent(1) })));
 
   const label = freshId("topology");
   const svg = s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-labelledby": label });
   svg.append(s("title", { id: label }, fill(words.picture, { nodes: data.nodes_shown, devices: data.devices.length, cables: data.cables.length })));
   for (const box of boxes) {
-    svg.append(
-      s("rect", { class: "node-box", x: box.x, y: box.y, width: box.width, height: box.height, rx: 6 }),
-      s("text", { class: "node-name", x: box.x + 8, y: box.y + box.height - 7 }, fill(words.node, { node: box.node })),
-    );
+    svg.append(s("rect", { class: "node-box", x: box.x, y: box.y, width: box.width, height: box.height, rx: 6 }));
   }
   const order = [...data.cables].sort((a, b) => heavier(a).mean - heavier(b).mean);
   const lines = s("g");
@@ -52,6 +48,9 @@ export function topologyPicture(container, data, words, options = {}) {
     lines.append(line);
   }
   svg.append(lines);
+  for (const box of boxes) {
+    svg.append(s("text", { class: "node-name", x: box.x + 8, y: box.y + 16 }, fill(words.node, { node: box.node })));
+  }
   for (const device of data.devices) {
     const at = places.get(device);
     if (!at) continue;
