@@ -267,7 +267,7 @@ class RunCommand {
   bool write_report(const scenario::Simulation& simulation, const scenario::RunOutput& output) {
     if (arguments_.report.empty()) return true;
     const auto page =
-        report::run_report_page({*experiment_, output, simulation.link_use(), command()});
+        report::run_report_page({*experiment_, output, simulation.link_loads(), command()});
     if (!page) {
       std::cerr << "shardsim run: --report: " << page.error() << '\n';
       return false;

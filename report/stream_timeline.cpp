@@ -68,11 +68,7 @@ class Gatherer {
       std::ranges::stable_sort(bars, {}, &Bar::start);
     }
     const std::size_t operations = count();
-    std::int64_t below = 0;
-    while (count() > most_) {
-      below = below == 0 ? std::max<std::int64_t>(1, nanoseconds(log_.end) / 1'000'000) : below * 2;
-      for (std::vector<Bar>& bars : streams_) join(bars, below);
-    }
+    const std::int64_t below = join_to_limit();
     Json data{{"rank", log_.rank}, {"step_ns", nanoseconds(log_.end)}};
     data["kinds"] = kinds_json();
     data["streams"] = streams_json();
@@ -122,19 +118,43 @@ class Gatherer {
     return number;
   }
 
-  /// Joins neighbours of one kind that are no further apart than `below` and of which one is no
-  /// longer than that.
-  static void join(std::vector<Bar>& bars, std::int64_t below) {
+  /// Which neighbours may be one bar.
+  enum class Alike { kind, of_class, any };
+
+  /// Joins ever longer neighbours, first of one kind, then of one class, in the end any, until
+  /// there are few enough; returns how long they were at most, 0 if none was joined.
+  std::int64_t join_to_limit() {
+    const std::int64_t step = std::max<std::int64_t>(1, nanoseconds(log_.end));
+    std::int64_t below = 0;
+    while (count() > most_ && below < 2 * step) {
+      below = below == 0 ? std::max<std::int64_t>(1, step / 1'000'000) : below * 2;
+      for (std::vector<Bar>& bars : streams_) join(bars, below, Alike::kind);
+      if (count() <= most_) break;
+      const Alike alike = below * 256 > step ? Alike::any : Alike::of_class;
+      for (std::vector<Bar>& bars : streams_) join(bars, below, alike);
+    }
+    return below;
+  }
+
+  bool are_alike(const Bar& a, const Bar& b, Alike alike) const {
+    return a.kind == b.kind || alike == Alike::any ||
+           (alike == Alike::of_class && classes_[a.kind] == classes_[b.kind]);
+  }
+
+  /// Joins neighbours that are no further apart than `below` and of which one is no longer than
+  /// that; what they make is of the kind of the longer one.
+  void join(std::vector<Bar>& bars, std::int64_t below, Alike alike) const {
     std::vector<Bar> joined;
     for (const Bar& bar : bars) {
       Bar* last = joined.empty() ? nullptr : &joined.back();
-      const bool joins = last != nullptr && last->kind == bar.kind &&
+      const bool joins = last != nullptr && are_alike(*last, bar, alike) &&
                          bar.start - last->end <= below &&
                          std::min(last->end - last->start, bar.end - bar.start) <= below;
       if (!joins) {
         joined.push_back(bar);
         continue;
       }
+      if (bar.end - bar.start > last->end - last->start) last->kind = bar.kind;
       last->end = std::max(last->end, bar.end);
       last->count += bar.count;
     }

@@ -5,7 +5,8 @@
 // classes: compute, copy (what exists because of sharding), communication, and optimizer. A gap is
 // a stretch in which the compute stream was idle, under what ended last (as in the critical path):
 // the part of a collective that falls into such a stretch is exposed, the rest of it is hidden.
-// Beyond `most` operations, neighbours of one kind that are short are joined, and the data say so.
+// Beyond `most` operations short neighbours are joined, those of one kind first, and the data say
+// so.
 #pragma once
 
 #include <cstddef>

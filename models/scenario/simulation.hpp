@@ -58,7 +58,7 @@ class Simulation {
   /// not. Call once.
   AllocatorTrace allocator_trace();
   /// Of every link, by LinkId, in the measured steps. Once the run has ended.
-  std::vector<LinkLoad> link_use() const;
+  std::vector<LinkLoad> link_loads() const;
 
  private:
   struct State;

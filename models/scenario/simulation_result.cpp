@@ -229,18 +229,18 @@ RunOutput Simulation::State::make_output() {
   return output;
 }
 
-std::vector<LinkLoad> Simulation::link_use() const {
+std::vector<LinkLoad> Simulation::link_loads() const {
   const network::Graph& graph = state_->experiment.graph;
   const double window = std::max(1e-12, (state_->queue.now() - state_->statistics_begin).seconds());
-  std::vector<LinkLoad> use;
-  use.reserve(graph.links().size());
+  std::vector<LinkLoad> loads;
+  loads.reserve(graph.links().size());
   for (network::LinkId link = 0; link < graph.links().size(); ++link) {
     const network::LinkStatistics statistics = state_->flows.statistics(link);
     const double most = state_->flows.bandwidth(link).bytes_per_second * window;
-    use.push_back(LinkLoad{statistics.bytes, statistics.busy.seconds() / window,
+    loads.push_back(LinkLoad{statistics.bytes, statistics.busy.seconds() / window,
                            most > 0 ? statistics.bytes / most : 0, statistics.peak_share});
   }
-  return use;
+  return loads;
 }
 
 }  // namespace shardsim::scenario
