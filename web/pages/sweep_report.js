@@ -3,7 +3,8 @@
 import { fill, freshId, h } from "../parts/dom.js";
 import { makeFormat } from "../parts/format.js";
 import { dataTable } from "../parts/data_table.js";
-import { paretoChart, paretoFront } from "../parts/pareto_front.js";
+import { paretoFront } from "../parts/pareto.js";
+import { paretoChart } from "../parts/pareto_front.js";
 import { efficiencyCurves, metricCurves, scalingCurves } from "../parts/scaling_curves.js";
 import { sweepWords as words } from "../words/report_en.js";
 import { copyBlock, keyFigures, pageData, section } from "./page_blocks.js";

@@ -1,31 +1,12 @@
-// Points that no other point beats in every respect: the front. Two respects are the axes.
+// Points and those of them that no other beats: the front. Two goals are the axes.
 
 import { scaleLinear, scaleLog } from "d3-scale";
 import { bottomAxis, leftAxis, logTicks, powersOfTwo, thinTicks } from "./axes.js";
 import { drawToWidth, fill, h, s } from "./dom.js";
 import { chartFrame, legendEntry } from "./frame.js";
+import { paretoFront } from "./pareto.js";
 
 const HEIGHT = 320;
-
-/**
- * Indices of the points that are on the front, in the order of the first goal.
- * @param points [{[metric]: number}]
- * @param goals [{metric, better: "higher" | "lower"}]
- */
-export function paretoFront(points, goals) {
-  const score = (point) => goals.map((goal) => (goal.better === "higher" ? point[goal.metric] : -point[goal.metric]));
-  const complete = points.map((point, index) => ({ index, values: score(point) })).filter(({ values }) => values.every(Number.isFinite));
-  complete.sort((a, b) => {
-    const i = a.values.findIndex((value, k) => value !== b.values[k]);
-    return i < 0 ? a.index - b.index : b.values[i] - a.values[i];
-  });
-  const front = [];
-  for (const one of complete) {
-    const beaten = front.some((other) => other.values.every((value, k) => value >= one.values[k]) && other.values.some((value, k) => value > one.values[k]));
-    if (!beaten) front.push(one);
-  }
-  return front.map(({ index }) => index);
-}
 
 /** From values to pixels, with the axis's ticks; `logarithmic` makes those of a logarithmic one. */
 function scaleOf(values, axis, range) {
