@@ -19,6 +19,7 @@
 #include "cli/data_directory.hpp"
 #include "cli/output_target.hpp"
 #include "cli/progress_line.hpp"
+#include "cli/terminal_style.hpp"
 #include "models/scenario/accuracy/forecast_interval.hpp"
 #include "models/scenario/accuracy/what_if.hpp"
 #include "models/scenario/experiment.hpp"
@@ -62,14 +63,7 @@ std::int64_t peak_rss_bytes() {
 scenario::SummaryStyle summary_style(int descriptor) {
   scenario::SummaryStyle style;
   style.colour = isatty(descriptor) == 1 && std::getenv("NO_COLOR") == nullptr;
-  // The C locale cannot show block characters.
-  const char* names[] = {std::getenv("LC_ALL"), std::getenv("LC_CTYPE"), std::getenv("LANG")};
-  for (const char* name : names) {
-    if (name == nullptr || *name == '\0') continue;
-    const std::string locale = name;
-    style.unicode = locale != "C" && locale != "POSIX";
-    break;
-  }
+  style.unicode = terminal_is_unicode();
   return style;
 }
 
