@@ -64,6 +64,7 @@ class SessionBuilder {
     made_.setting.version = SHARDSIM_VERSION;
     made_.setting.rehearse_memory = rehearse_memory;
     made_.setting.experiment.exact_ranks = arguments.exact_ranks;
+    made_.setting.experiment.inputs = made_.inputs.get();
     salt_ = scenario::hash_text(rehearse_memory ? "rehearse" : "", salt_);
     salt_ = scenario::hash_text(arguments.exact_ranks ? "exact ranks" : "", salt_);
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 namespace shardsim::cli {
 
 struct SweepSession {
+  std::unique_ptr<scenario::InputCache> inputs = std::make_unique<scenario::InputCache>();
   scenario::SweepSetting setting;
   std::optional<scenario::SweepPlan> plan;
   std::optional<MeasuredPoints> measured;
