@@ -20,6 +20,7 @@
 #include "cli/output_target.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/shell_text.hpp"
+#include "cli/terminal_style.hpp"
 #include "models/scenario/accuracy/forecast_interval.hpp"
 #include "models/scenario/accuracy/what_if.hpp"
 #include "models/scenario/experiment.hpp"
@@ -66,14 +67,7 @@ std::int64_t peak_rss_bytes() {
 scenario::SummaryStyle summary_style(int descriptor) {
   scenario::SummaryStyle style;
   style.colour = isatty(descriptor) == 1 && std::getenv("NO_COLOR") == nullptr;
-  // The C locale cannot show block characters.
-  const char* names[] = {std::getenv("LC_ALL"), std::getenv("LC_CTYPE"), std::getenv("LANG")};
-  for (const char* name : names) {
-    if (name == nullptr || *name == '\0') continue;
-    const std::string locale = name;
-    style.unicode = locale != "C" && locale != "POSIX";
-    break;
-  }
+  style.unicode = terminal_is_unicode();
   return style;
 }
 
@@ -255,13 +249,11 @@ class RunCommand {
 
   /// With which the run can be repeated.
   std::string command() const {
-    std::vector<std::string> words{"shardsim", "run", arguments_.scenario};
-    for (const std::string& change : arguments_.overrides) {
-      words.insert(words.end(), {"--set", change});
-    }
-    if (arguments_.exact_ranks) words.emplace_back("--exact-ranks");
-    if (arguments_.what_if) words.emplace_back("--what-if");
-    return shell_text(words);
+    std::string text = "shardsim run " + shell_quoted(arguments_.scenario);
+    for (const std::string& change : arguments_.overrides) text += " --set " + shell_quoted(change);
+    if (arguments_.exact_ranks) text += " --exact-ranks";
+    if (arguments_.what_if) text += " --what-if";
+    return text;
   }
 
   bool write_report(const scenario::Simulation& simulation, const scenario::RunOutput& output) {

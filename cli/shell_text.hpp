@@ -1,12 +1,12 @@
-// A command as a reader can paste it into a shell.
+// Words as a POSIX shell takes them.
 #pragma once
 
 #include <string>
-#include <vector>
+#include <string_view>
 
 namespace shardsim::cli {
 
-/// The words with blanks between them, quoted where a POSIX shell needs it.
-std::string shell_text(const std::vector<std::string>& words);
+/// `word` in quotes where a shell would make something else of it.
+std::string shell_quoted(std::string_view word);
 
 }  // namespace shardsim::cli

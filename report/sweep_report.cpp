@@ -4,8 +4,6 @@
 #include <array>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "report/page.hpp"
 
 namespace shardsim::report {
@@ -58,69 +56,76 @@ Json failure_of(const Json& line) {
   return {{"kind", failed->value("kind", "")}, {"message", failed->value("message", "")}};
 }
 
-/// Keys in the order in which they first appear.
-std::vector<std::string> swept_keys(const std::vector<Json>& points) {
-  std::vector<std::string> keys;
-  for (const Json& line : points) {
-    const Json::json_pointer place("/point/values");
-    if (!line.contains(place)) continue;
-    for (const auto& [key, value] : line.at(place).items()) {
-      if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
-    }
-  }
-  return keys;
-}
-
-Json key_column(const std::vector<Json>& points, const std::string& key) {
-  Json values = Json::array();
-  for (const Json& line : points) {
-    const Json::json_pointer place("/point/values");
-    Json value = nullptr;
-    if (line.contains(place) && line.at(place).contains(key)) value = line.at(place).at(key);
-    values.push_back(value.is_structured() ? Json(value.dump()) : value);
-  }
-  return {{"name", key}, {"values", std::move(values)}};
-}
-
 }  // namespace
 
-nlohmann::ordered_json sweep_report_data(const SweepReport& report) {
+SweepReport::SweepReport(SweepOrigin origin) : origin_(std::move(origin)) {
+  for (const auto& [name, place] : plain_metrics) metrics_[name] = Json::array();
+  metrics_["exposed_share"] = Json::array();
+  metrics_["memory_used_bytes"] = Json::array();
+}
+
+void SweepReport::add(const Json& line) {
+  const Json failure = failure_of(line);
+  add_values(line);
+  add_metrics(failure.is_null() ? line : Json::object());
+  add_measured(line);
+  failed_.push_back(failure);
+  ++points_;
+}
+
+void SweepReport::add_values(const Json& line) {
+  const Json::json_pointer place("/point/values");
+  const Json values = line.contains(place) ? line.at(place) : Json::object();
+  for (const auto& [key, value] : values.items()) {
+    if (std::ranges::find(keys_, key) != keys_.end()) continue;
+    keys_.push_back(key);
+    values_.push_back(Json::array());
+    for (std::size_t i = 0; i < points_; ++i) values_.back().push_back(nullptr);
+  }
+  for (std::size_t i = 0; i < keys_.size(); ++i) {
+    Json value = values.contains(keys_[i]) ? values.at(keys_[i]) : Json(nullptr);
+    values_[i].push_back(value.is_structured() ? Json(value.dump()) : std::move(value));
+  }
+}
+
+void SweepReport::add_metrics(const Json& result) {
+  for (const auto& [name, place] : plain_metrics) {
+    metrics_[name].push_back(number_at(result, place));
+  }
+  metrics_["exposed_share"].push_back(exposed_share(result));
+  metrics_["memory_used_bytes"].push_back(memory_used(result));
+}
+
+void SweepReport::add_measured(const Json& line) {
+  const auto points = line.find("measured");
+  if (points == line.end() || !points->is_array()) return;
+  for (const Json& point : *points) {
+    const Json gpus = number_at(point, "/gpus");
+    const Json speed = number_at(point, "/tokens_per_s_per_gpu");
+    if (gpus.is_null() || speed.is_null() || !measured_seen_.insert(point.dump()).second) continue;
+    measured_.push_back(
+        {{"gpus", gpus}, {"tokens_per_s_per_gpu", speed}, {"source", point.value("source", "")}});
+  }
+}
+
+nlohmann::ordered_json SweepReport::data() const {
   Json data{{"schema", "shardsim.sweep_report/1"},
-            {"name", report.name},
-            {"command", report.command},
-            {"configuration", {{"file", report.file}, {"text", report.text}}}};
+            {"name", origin_.name},
+            {"command", origin_.command},
+            {"configuration", {{"file", origin_.file}, {"text", origin_.text}}}};
   data["keys"] = Json::array();
-  for (const std::string& key : swept_keys(report.points)) {
-    data["keys"].push_back(key_column(report.points, key));
+  for (std::size_t i = 0; i < keys_.size(); ++i) {
+    data["keys"].push_back({{"name", keys_[i]}, {"values", values_[i]}});
   }
-  Json& metrics = data["metrics"] = Json::object();
-  for (const auto& [name, place] : plain_metrics) metrics[name] = Json::array();
-  metrics["exposed_share"] = Json::array();
-  metrics["memory_used_bytes"] = Json::array();
-  data["failed"] = Json::array();
-  for (const Json& line : report.points) {
-    const Json failure = failure_of(line);
-    const Json empty = Json::object();
-    const Json& result = failure.is_null() ? line : empty;
-    for (const auto& [name, place] : plain_metrics) {
-      metrics[name].push_back(number_at(result, place));
-    }
-    metrics["exposed_share"].push_back(exposed_share(result));
-    metrics["memory_used_bytes"].push_back(memory_used(result));
-    data["failed"].push_back(failure);
-  }
-  data["measured"] = Json::array();
-  for (const MeasuredPoint& point : report.measured) {
-    data["measured"].push_back({{"gpus", point.gpus},
-                                {"tokens_per_s_per_gpu", point.tokens_per_s_per_gpu},
-                                {"source", point.source}});
-  }
+  data["metrics"] = metrics_;
+  data["failed"] = failed_;
+  data["measured"] = measured_;
   return data;
 }
 
-std::expected<std::string, std::string> sweep_report_page(const SweepReport& report) {
+std::expected<std::string, std::string> SweepReport::page() const {
   if (!has_pages()) return std::unexpected(no_pages_message());
-  return fill_page(Page::sweep_report, report.name, sweep_report_data(report));
+  return fill_page(Page::sweep_report, origin_.name, data());
 }
 
 }  // namespace shardsim::report

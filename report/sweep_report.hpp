@@ -1,39 +1,55 @@
 // The report of a sweep: every point with its figures, as columns, and the page that shows them.
 #pragma once
 
+#include <cstddef>
 #include <expected>
+#include <set>
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 
 namespace shardsim::report {
 
-/// A published measurement that stands beside the curves.
-struct MeasuredPoint {
-  double gpus = 0;
-  double tokens_per_s_per_gpu = 0;
-  std::string source;  ///< who measured what; points of one source are one series
-};
-
-struct SweepReport {
+/// What was swept, and how to do it again.
+struct SweepOrigin {
   std::string name;     ///< of the scenario
   std::string command;  ///< with which the sweep can be repeated
   std::string file;     ///< of the scenario
   std::string text;     ///< of that file
-  /// The lines of `sweep --json`, in the order of the points: a result with "point", or "point"
-  /// with "failed". What a line lacks is unknown.
-  const std::vector<nlohmann::ordered_json>& points;
-  std::vector<MeasuredPoint> measured;
 };
 
-/// {schema: "shardsim.sweep_report/1", name, command, configuration: {file, text}, keys: [{name,
-/// values}], metrics: {NAME: [...]}, failed: [{kind, message} or null], measured: [...]}: columns,
-/// a row a point; a metric of a point that failed is null. Values of keys that are lists or maps
-/// are their JSON text.
-nlohmann::ordered_json sweep_report_data(const SweepReport& report);
+class SweepReport {
+ public:
+  explicit SweepReport(SweepOrigin origin);
 
-/// The page. The error says that this build has none.
-std::expected<std::string, std::string> sweep_report_page(const SweepReport& report);
+  /// Adds a line of `sweep --json`: a result with "point", or "point" with "failed". What a line
+  /// lacks is unknown. Of a line only the figures of the report are kept.
+  void add(const nlohmann::ordered_json& line);
+
+  /// {schema: "shardsim.sweep_report/1", name, command, configuration: {file, text}, keys: [{name,
+  /// values}], metrics: {NAME: [...]}, failed: [{kind, message} or null], measured: [{gpus,
+  /// tokens_per_s_per_gpu, source}]}: columns, a row a point; a metric of a point that failed is
+  /// null. Values of keys that are lists or maps are their JSON text. Measured points are those
+  /// that stand in the lines, each once.
+  nlohmann::ordered_json data() const;
+
+  /// The page. The error says that this build has none.
+  std::expected<std::string, std::string> page() const;
+
+ private:
+  void add_values(const nlohmann::ordered_json& line);
+  void add_metrics(const nlohmann::ordered_json& result);
+  void add_measured(const nlohmann::ordered_json& line);
+
+  SweepOrigin origin_;
+  std::size_t points_ = 0;
+  std::vector<std::string> keys_;               ///< in the order in which they first appear
+  std::vector<nlohmann::ordered_json> values_;  ///< a column a key
+  nlohmann::ordered_json metrics_ = nlohmann::ordered_json::object();
+  nlohmann::ordered_json failed_ = nlohmann::ordered_json::array();
+  nlohmann::ordered_json measured_ = nlohmann::ordered_json::array();
+  std::set<std::string> measured_seen_;
+};
 
 }  // namespace shardsim::report

@@ -18,12 +18,15 @@
 
 namespace shardsim::scenario {
 
+enum class FailureKind : std::uint8_t { out_of_memory, no_route, deadlock, too_long };
+
 /// Why a run is impossible: out of memory, or everybody waits for somebody.
 struct RunFailure {
   std::string message;
   std::vector<std::string> details;  ///< one line each
   /// What is known all the same: where memory ran out, what it was used for.
   std::optional<Result> result = std::nullopt;
+  FailureKind kind = FailureKind::deadlock;
 };
 
 struct RunOutput {

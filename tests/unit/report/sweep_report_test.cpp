@@ -1,6 +1,8 @@
 // The columns of a sweep's report.
 #include "report/sweep_report.hpp"
 
+#include <vector>
+
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
@@ -23,10 +25,15 @@ Json result(int index, Json values, double step, double exposed) {
   return line;
 }
 
+Json data_of(const std::vector<Json>& lines) {
+  SweepReport report({"name", "command", "file", "text"});
+  for (const Json& line : lines) report.add(line);
+  return report.data();
+}
+
 TEST_CASE("a sweep becomes columns, a row a point") {
-  const std::vector<Json> points{result(0, {{"cluster.nodes", 1}}, 2.0, 0.5),
-                                 result(1, {{"cluster.nodes", 2}, {"x", {1, 2}}}, 4.0, 3.0)};
-  const Json data = sweep_report_data({"name", "command", "file", "text", points, {}});
+  const Json data = data_of({result(0, {{"cluster.nodes", 1}}, 2.0, 0.5),
+                             result(1, {{"cluster.nodes", 2}, {"x", {1, 2}}}, 4.0, 3.0)});
   CHECK(data["keys"][0] == Json{{"name", "cluster.nodes"}, {"values", {1, 2}}});
   CHECK(data["keys"][1]["values"] == Json({nullptr, "[1,2]"}));
   CHECK(data["metrics"]["gpus"] == Json({8, 16}));
@@ -37,25 +44,27 @@ TEST_CASE("a sweep becomes columns, a row a point") {
 }
 
 TEST_CASE("a point that failed keeps its reason and has no figures") {
-  const std::vector<Json> points{{{"point", point(0, {{"a", "</script>"}})},
-                                  {"failed", {{"kind", "out_of_memory"}, {"message", "rank 0"}}}}};
-  const Json data = sweep_report_data({"name", "command", "file", "text", points, {}});
-  CHECK(data["failed"][0]["kind"] == "out_of_memory");
+  Json line = result(0, {{"a", "</script>"}}, 1.0, 0.5);
+  line["failed"] = {{"kind", "out_of_memory"}, {"message", "rank 0"}};
+  const Json data = data_of({line});
+  CHECK(data["failed"][0] == Json{{"kind", "out_of_memory"}, {"message", "rank 0"}});
   CHECK(data["metrics"]["step_time_s"][0].is_null());
   CHECK(data["metrics"]["exposed_share"][0].is_null());
 }
 
 TEST_CASE("a sweep without points is empty columns") {
-  const Json data = sweep_report_data({"name", "command", "file", "text", {}, {}});
+  const Json data = data_of({});
   CHECK(data["keys"].empty());
   CHECK(data["metrics"]["gpus"].empty());
 }
 
-TEST_CASE("measured points keep their source") {
-  const Json data =
-      sweep_report_data({"name", "command", "file", "text", {}, {{16, 1200, "who 2024"}}});
-  CHECK(data["measured"][0] ==
-        Json{{"gpus", 16.0}, {"tokens_per_s_per_gpu", 1200.0}, {"source", "who 2024"}});
+TEST_CASE("a measured point that stands in many lines is one point") {
+  Json line = result(0, {{"x", 1}}, 1.0, 0.5);
+  line["measured"] = {{{"gpus", 16}, {"tokens_per_s_per_gpu", 1200.0}, {"source", "who 2024"}},
+                      {{"gpus", 16}, {"tokens_per_s_per_gpu", "?"}}};
+  const Json data = data_of({line, line});
+  REQUIRE(data["measured"].size() == 1);
+  CHECK(data["measured"][0]["source"] == "who 2024");
 }
 
 }  // namespace
