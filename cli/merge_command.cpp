@@ -11,10 +11,12 @@
 
 #include <fmt/format.h>
 
+#include "cli/shell_text.hpp"
 #include "cli/sweep_journal.hpp"
 #include "cli/sweep_outputs.hpp"
 #include "models/scenario/sweep/metric.hpp"
 #include "models/scenario/sweep/sweep_row.hpp"
+#include "report/page.hpp"
 
 namespace shardsim::cli {
 
@@ -27,6 +29,7 @@ struct MergeArguments {
   std::vector<std::string> parts;
   std::string json;
   std::string csv;
+  std::string report;
   std::string plot;
   bool quiet = false;
 };
@@ -45,6 +48,9 @@ class Merger {
       const auto metric = scenario::find_metric(arguments_.plot);
       if (!metric) return complain("--plot: " + metric.error());
     }
+    if (!arguments_.report.empty() && !report::has_pages()) {
+      return complain("--report: " + report::no_pages_message());
+    }
     // Lines are gathered in a file without a name: a part may be the target, too.
     auto journal = SweepJournal::create("");
     if (!journal) return complain(journal.error());
@@ -52,7 +58,8 @@ class Merger {
       if (!add(part, *journal)) return complain(problem_);
     }
     if (!complete()) return complain(problem_);
-    const SweepTargets targets{arguments_.json, arguments_.csv, arguments_.plot, arguments_.quiet};
+    const SweepTargets targets{arguments_.json,  arguments_.csv,    arguments_.plot,
+                               arguments_.quiet, arguments_.report, report_origin()};
     if (const auto written = write_outputs(*journal, targets); !written) {
       return complain(written.error());
     }
@@ -62,6 +69,13 @@ class Merger {
   }
 
  private:
+  /// The parts' lines tell of the scenario, but not its text.
+  report::SweepOrigin report_origin() const {
+    std::string command = "shardsim merge";
+    for (const std::string& part : arguments_.parts) command += " " + shell_quoted(part);
+    return {scenario_, std::move(command), "", ""};
+  }
+
   bool add(const std::string& part, SweepJournal& journal) {
     std::ifstream in(part, std::ios::binary);
     if (!in) return fail(fmt::format("'{}' cannot be opened", part));
@@ -84,6 +98,7 @@ class Merger {
     if (file_of_.empty()) {
       hash_ = row.hash;
       of_ = row.of;
+      scenario_ = row.scenario;
       first_ = part;
     }
     if (row.hash != hash_ || row.of != of_) {
@@ -126,6 +141,7 @@ class Merger {
   const MergeArguments& arguments_;
   std::string problem_;
   std::string hash_;
+  std::string scenario_;  ///< its name
   std::int64_t of_ = 0;
   std::string first_;
   std::vector<std::string> files_;      ///< read to their end
@@ -141,6 +157,8 @@ void add_merge_command(CLI::App& app, std::function<int()>& action) {
       ->required();
   merge->add_option("--json", arguments->json, "Write every point as a line of JSON, in order");
   merge->add_option("--csv", arguments->csv, "Write the points as CSV");
+  merge->add_option("--report", arguments->report,
+                    "Write a page with charts of the points that opens without a network (HTML)");
   merge->add_option("--plot", arguments->plot, "Draw a figure over the first axis")
       ->expected(0, 1)
       ->default_str("throughput.tokens_per_s");

@@ -33,7 +33,7 @@ function report(command, scenario, name, ...options) {
 }
 
 const shipped = (name) => join(root, "scenarios", `${name}.yaml`);
-const NASTY = "</script><script>document.body.id='injected'</script><!-- <b>&amp;\u2028";
+const NASTY = "</script><script>document.body.id='injected'</script><!-- <b>&amp; 'quoted'";
 const nastyScenario = join(scratch, "nasty.yaml");
 writeFileSync(
   nastyScenario,
@@ -62,6 +62,8 @@ async function violations(page) {
 
 for (const [name, file] of Object.entries(files)) {
   for (const [view, options] of Object.entries(VIEWS)) {
+    // The others are the same page: once, in the hardest view.
+    if (name !== "run" && name !== "sweep" && !options.reduced) continue;
     test(`${name}, ${view}: accessible, within the width, without a request or an error`, async () => {
       const { page, requests, problems } = await browser.open(file, options);
       await openEverything(page);
@@ -90,7 +92,7 @@ test("the policy of a page forbids requests", async () => {
 
 test("text of a scenario is never markup", async () => {
   const { page } = await browser.open(files.nasty);
-  assert.equal(await page.title(), NASTY.replace("\u2028", "\u2028"));
+  assert.equal(await page.title(), NASTY);
   assert.equal(await page.locator("h1").textContent(), NASTY);
   assert.equal(await page.locator("#injected").count(), 0);
   assert.equal(await page.locator("main b b").count(), 0);

@@ -226,4 +226,7 @@ scaling();
 pareto();
 table();
 failures();
-section(main, words.headings.repeat, copyBlock(words.command, data.command, words), copyBlock(`${words.configuration}: ${data.configuration.file}`, data.configuration.text, words));
+const repeat = section(main, words.headings.repeat, copyBlock(words.command, data.command, words));
+if (data.configuration.text) {
+  repeat.append(copyBlock(`${words.configuration}: ${data.configuration.file}`, data.configuration.text, words));
+}

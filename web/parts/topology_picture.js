@@ -59,7 +59,7 @@ export function topologyPicture(container, data, words, options = {}) {
       s("text", { class: "device-name", x: at.x + at.width / 2, y: at.y + at.height / 2 + 4, "text-anchor": "middle" }, shortName(device)),
     );
   }
-  frame.plot.append(h("div", { class: "wide-scroll", tabindex: 0, role: "region", "aria-labelledby": frame.titleId }, svg));
+  frame.plot.append(h("div", { class: "wide-scroll", tabindex: 0, role: "group", "aria-labelledby": frame.titleId }, svg));
   const notes = [];
   if (data.nodes_shown < data.nodes) notes.push(fill(words.more, { shown: format.grouped(data.nodes_shown), nodes: format.grouped(data.nodes) }));
   if (data.switches_shown < data.switches) notes.push(fill(words.moreSwitches, { shown: format.grouped(data.switches_shown), switches: format.grouped(data.switches) }));

@@ -85,6 +85,7 @@ std::optional<SweepRow> read_row(std::string_view line) {
   SweepRow row;
   if (!read_point(json, row)) return std::nullopt;
   row.hash = text_at(json, "scenario", "hash");
+  row.scenario = text_at(json, "scenario", "name");
   row.version = text_at(json, "simulator", "version");
   row.gpu = text_at(json, "cluster", "gpu");
   row.failed = text_at(json, "failed", "kind");

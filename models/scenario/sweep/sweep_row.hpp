@@ -15,7 +15,8 @@ namespace shardsim::scenario {
 struct SweepRow {
   std::int64_t index = 0;
   std::int64_t of = 0;
-  std::string hash;  ///< of the sweep
+  std::string hash;      ///< of the sweep
+  std::string scenario;  ///< its name
   std::string version;
   std::string gpu;
   std::vector<PointValue> values;
