@@ -15,10 +15,11 @@ if(NODE_PROGRAM AND NPM_PROGRAM)
     message(STATUS "Node.js ${node_version} is too old for the viewer of reports: needs 18")
   endif()
 endif()
-option(SHARDSIM_BUILD_WEB "Bundle the pages of --report (needs Node.js 18 and npm)" ${web_found})
+option(SHARDSIM_BUILD_WEB "Bundle the pages of --report, where Node.js 18 and npm are found" ON)
 
 set(web_pages ${PROJECT_BINARY_DIR}/web/report_pages.cpp)
-if(SHARDSIM_BUILD_WEB)
+if(SHARDSIM_BUILD_WEB AND web_found)
+  set(SHARDSIM_HAS_WEB ON)
   file(GLOB_RECURSE web_sources CONFIGURE_DEPENDS
     ${PROJECT_SOURCE_DIR}/web/pages/* ${PROJECT_SOURCE_DIR}/web/parts/*
     ${PROJECT_SOURCE_DIR}/web/styles/* ${PROJECT_SOURCE_DIR}/web/words/*)
@@ -34,5 +35,6 @@ if(SHARDSIM_BUILD_WEB)
     COMMENT "Bundling the pages of reports"
     VERBATIM)
 else()
+  set(SHARDSIM_HAS_WEB OFF)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/no_report_pages.cpp.in ${web_pages} COPYONLY)
 endif()

@@ -29,8 +29,8 @@ bool has_pages() { return !run_report_text().empty(); }
 
 std::string no_pages_message() {
   return "this build has no viewer, because Node.js or npm was missing or npm could not download "
-         "when it was built: install nodejs and npm, delete the folder `web` of the build folder, "
-         "configure and build again";
+         "when it was built: install nodejs (18 or later) and npm, delete the build folder and "
+         "build again";
 }
 
 std::string fill_template(std::string_view page, std::string_view title,

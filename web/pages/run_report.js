@@ -43,7 +43,7 @@ function figures() {
   if (throughput.tokens_per_s) {
     list.push({
       name: words.facts.throughput,
-      value: fill(words.facts.tokens, { value: format.grouped(throughput.tokens_per_s) }),
+      value: format.grouped(throughput.tokens_per_s),
       note: fill(words.facts.perGpu, { value: format.grouped(throughput.tokens_per_s_per_gpu) }),
     });
     list.push({
@@ -103,6 +103,7 @@ function memoryAbout() {
 function why() {
   const place = section(main, words.why);
   criticalPath(place, result.critical_path, withFormat(words.path));
+  whatIf(place);
   const { memory } = result;
   if (memory.peak_reserved_bytes === 0) return;
   const parts = Object.entries(memory.breakdown).map(([key, bytes]) => ({ kind: key.replace(/_bytes$/, ""), bytes }));
@@ -114,6 +115,24 @@ function why() {
     place,
     [{ name: words.bars.gpu, capacity_bytes: memory.capacity_bytes, parts: parts.filter((part) => part.bytes > 0) }],
     withFormat(words.bars),
+  );
+}
+
+function whatIf(place) {
+  if (!result.what_if?.length) return;
+  const { columns } = words.whatIf;
+  const signed = (share) => `${share > 0 ? "+" : ""}${format.percent(share)}`;
+  dataTable(
+    place.appendChild(h("div", { class: "data-table" })),
+    {
+      columns: [
+        { name: columns.change, id: "change" },
+        { name: columns.step, id: "step_time_s", text: format.time },
+        { name: columns.relative, id: "relative_change", text: signed },
+      ],
+      rows: result.what_if.map((one) => [one.change, one.step_time_s, one.relative_change]),
+    },
+    { ...words.whatIf, save: null },
   );
 }
 

@@ -8,7 +8,7 @@ import { paretoChart } from "../parts/pareto_front.js";
 import { efficiencyCurves, metricCurves, scalingCurves } from "../parts/scaling_curves.js";
 import { sweepWords as words } from "../words/report_en.js";
 import { copyBlock, keyFigures, pageData, section } from "./page_blocks.js";
-import { countsGpus, curvesOf, defaultChoice, isNumeric, pointName, pointsOf, valuesOf } from "./sweep_points.js";
+import { countsGpus, curvesOf, defaultChoice, pointName, pointsOf, unitOf, valuesOf } from "./sweep_points.js";
 
 const data = pageData();
 const format = makeFormat("en");
@@ -58,7 +58,7 @@ function scaling() {
   const start = best(speed, hasTokens ? -1 : 1) ?? points[0];
   const refresh = () => {
     showControls();
-    drawCharts(charts, choice, hint.id);
+    drawCharts(charts, choice, hint);
   };
 
   function select(label, options, value, onChange) {
@@ -101,15 +101,18 @@ function scaling() {
   refresh();
 }
 
-function drawCharts(place, choice, hintId) {
+function drawCharts(place, choice, hint) {
   place.replaceChildren();
   const name = (value) => (choice.curves ? `${shortKey(choice.curves)} ${value}` : data.name);
-  const series = curvesOf(points, choice, name);
+  const { series, left_out: leftOut } = curvesOf(points, choice, name);
+  hint.textContent = leftOut === 0 ? words.chart.hintOnce : `${words.chart.hintOnce} ${fill(words.chart.leftOut, { shown: series.length, all: series.length + leftOut })}`;
+  const hintId = hint.id;
   const byGpus = countsGpus(choice.along);
   const measured = byGpus ? measuredSeries(series.length) : [];
+  const unit = unitOf(points, choice.along);
   const x = {
-    label: byGpus ? words.gpus : choice.along,
-    kind: byGpus || isNumeric(points, choice.along) ? "number" : "text",
+    label: byGpus ? words.gpus : unit ? `${choice.along}, ${unit}` : choice.along,
+    kind: byGpus || unit !== null ? "number" : "text",
     text: (value) => (typeof value === "number" ? format.number(value) : String(value)),
     log: true,
   };
@@ -188,7 +191,7 @@ function onFront() {
 
 function table() {
   const place = section(main, words.headings.points);
-  const metrics = Object.keys(words.table.columns).filter((metric) => good.some((point) => typeof point[metric] === "number"));
+  const metrics = Object.keys(words.table.columns).filter((metric) => good.some((point) => (metric === "memory_used_bytes" ? point[metric] > 0 : typeof point[metric] === "number")));
   const text = { ...written, gpus: format.grouped, mfu: format.percent, overlap_fraction: format.percent, tokens_per_s: format.grouped, tokens_per_s_per_gpu: format.grouped };
   const columns = [
     ...keys.map((key) => ({ name: key, id: key, text: format.number })),

@@ -39,14 +39,15 @@ export function leftAxis(area, ticks, label) {
   return group;
 }
 
-/** As many of `ticks` as fit side by side, each `width` pixels wide at least. */
+/** Every n-th of `ticks`, with the smallest n at which they fit, each at least `width` pixels wide. */
 export function thinTicks(ticks, width) {
-  const kept = [];
-  for (const tick of ticks) {
-    const last = kept[kept.length - 1];
-    if (!last || Math.abs(tick.at - last.at) >= width) kept.push(tick);
+  const room = (tick) => Math.max(width, tick.text.length * 7 + 8) / 2;
+  const fit = (kept) => kept.every((tick, i) => i === 0 || Math.abs(tick.at - kept[i - 1].at) >= room(tick) + room(kept[i - 1]));
+  for (let every = 1; every < ticks.length; every += 1) {
+    const kept = ticks.filter((tick, i) => i % every === 0);
+    if (fit(kept)) return kept;
   }
-  return kept;
+  return ticks.slice(0, 1);
 }
 
 /** Powers of two between `low` and `high`, both kept. */

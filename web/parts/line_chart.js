@@ -10,6 +10,8 @@ import { chartFrame } from "./frame.js";
 const HEIGHT = 300;
 const SYMBOLS = [symbolCircle, symbolSquare, symbolTriangle, symbolDiamond, symbolCross, symbolStar, symbolWye, symbolCircle];
 const COLOURS = 8;
+/** Of a long curve only some points have a mark. */
+const MOST_MARKS = 40;
 
 /** The mark of a series in legends and drawings. */
 export function seriesMark(series, size = 44) {
@@ -53,8 +55,10 @@ export function lineChart(container, data, words, options) {
     if (options.x.kind === "text") {
       x = scalePoint([...new Set(xs)], [box.left, box.right]).padding(0.5);
     } else {
-      const [low, high] = [Math.min(...xs), Math.max(...xs)];
-      const log = options.x.log && low > 0 && high / low > 4;
+      const sorted = [...new Set(xs)].sort((a, b) => a - b);
+      const [low, high] = [sorted[0], sorted[sorted.length - 1]];
+      const grows = sorted.length > 1 && high / sorted[sorted.length - 2] > 1.3;
+      const log = options.x.log && grows && low > 0 && high / low > 4;
       x = (log ? scaleLog() : scaleLinear()).domain(low === high ? [low * 0.9, high * 1.1 || 1] : [low, high]).range([box.left + 10, box.right - 14]);
       x.isLog = log;
     }
@@ -102,8 +106,9 @@ export function lineChart(container, data, words, options) {
         svg.append(s("path", { class: `curve ${series.style} ${colour} dash-${series.slot % 4}`, d: path(series.points) ?? "" }));
       }
       if (series.style === "ideal") continue;
-      for (const point of series.points) {
-        if (point.y === null) continue;
+      const every = Math.ceil(series.points.length / MOST_MARKS);
+      for (const [i, point] of series.points.entries()) {
+        if (point.y === null || i % every > 0) continue;
         svg.append(s("path", { class: `mark ${series.style} ${colour}`, d: seriesMark(series), transform: `translate(${x(point.x)},${y(point.y)})` }));
       }
     }

@@ -27,9 +27,8 @@ export const runWords = {
   facts: {
     step: "Step time",
     interval: "90 % interval {low} to {high}, from {runs} comparable runs",
-    throughput: "Throughput",
+    throughput: "Throughput, tokens/s",
     perGpu: "{value} per GPU",
-    tokens: "{value} tokens/s",
     mfu: "MFU",
     tflops: "{value} TFLOP/s per GPU",
     exposed: "Exposed communication",
@@ -121,6 +120,11 @@ export const runWords = {
     upTo: "{from} to {to}",
     columns: { link: "Link", kind: "Kind", bandwidth: "Bandwidth", bytes: "Carried", mean: "Used", busy: "Busy", peak: "At most" },
   },
+  whatIf: {
+    caption: "What if: the same step on other hardware",
+    ...table,
+    columns: { change: "Change", step: "Step time", relative: "Change of the step" },
+  },
   collectives: {
     caption: "Collectives of the step",
     ...table,
@@ -166,6 +170,7 @@ export const sweepWords = {
     table: asTable,
     tableWords: table,
     hintOnce: "With a chart in focus, left and right go from point to point. The buttons of a legend hide curves.",
+    leftOut: "{shown} of {all} curves are drawn.",
     readout: "{series}, {x}: {y}",
     columns: { series: "Curve" },
     ideal: "{series}, ideal",
