@@ -19,7 +19,7 @@ const LEGEND = ["compute", "copy", "optimizer", "hidden", "exposed", "cpu"];
  * @param {HTMLElement} container
  * @param data as `streams` of a run report: {step_ns, kinds, names, streams, gaps, operations, drawn}
  * @param words {title, about, hint, table, tableWords, legend: {compute, copy, optimizer, hidden,
- *   exposed, cpu}, zoomIn, zoomOut, reset, operation, joined, gap: {communication, peers, copy,
+ *   exposed, cpu}, earlier, later, zoomIn, zoomOut, reset, operation, joined, gap: {communication, peers, copy,
  *   cpu}, columns: {stream, name, what, start, end, duration, exposed}, tableNote, joinedNote,
  *   streamNames, causes, format}
  * @param {{window?, level?: number}} options `window` (see time_window.js, in ns) links charts
@@ -259,6 +259,8 @@ function addButtons(frame, shown, words) {
   const button = (label, text, action) =>
     h("button", { type: "button", "aria-label": label, title: label, onclick: action }, text);
   frame.controls.append(
+    button(words.earlier, "◂", () => shown.pan(-0.5)),
+    button(words.later, "▸", () => shown.pan(0.5)),
     button(words.zoomIn, "+", () => shown.zoom(1.8)),
     button(words.zoomOut, "−", () => shown.zoom(1 / 1.8)),
     button(words.reset, "⤢", () => shown.reset()),

@@ -65,6 +65,8 @@ export const runWords = {
       exposed: "communication, exposed",
       cpu: "waiting for the CPU",
     },
+    earlier: "Earlier",
+    later: "Later",
     zoomIn: "Zoom in",
     zoomOut: "Zoom out",
     reset: "Show the whole step",
