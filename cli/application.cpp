@@ -7,8 +7,10 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/collective_command.hpp"
+#include "cli/merge_command.hpp"
 #include "cli/run_command.hpp"
 #include "cli/schema_command.hpp"
+#include "cli/sweep_command.hpp"
 #include "cli/topology_command.hpp"
 #include "cli/validate_command.hpp"
 
@@ -21,6 +23,8 @@ int run_application(int argc, const char* const* argv) {
   app.footer("A first one: shardsim run scenarios/fsdp2-llama-2-7b-4xdgx-h100.yaml");
   std::function<int()> action;
   add_run_command(app, action);
+  add_sweep_command(app, action);
+  add_merge_command(app, action);
   add_collective_command(app, action);
   add_topology_command(app, action);
   add_schema_command(app, action);

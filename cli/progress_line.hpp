@@ -14,8 +14,9 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  /// `share` of the work is done, 0..1.
-  void update(double share);
+  /// `share` of the work is done, 0..1. `note` is shown beside it, after a bar; without one, the
+  /// time that has passed.
+  void update(double share, const std::string& note = {});
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -19,6 +19,8 @@
 #include "cli/data_directory.hpp"
 #include "cli/output_target.hpp"
 #include "cli/progress_line.hpp"
+#include "cli/shell_text.hpp"
+#include "cli/terminal_style.hpp"
 #include "models/scenario/accuracy/forecast_interval.hpp"
 #include "models/scenario/accuracy/what_if.hpp"
 #include "models/scenario/experiment.hpp"
@@ -27,6 +29,8 @@
 #include "models/scenario/simulation.hpp"
 #include "models/scenario/summary.hpp"
 #include "models/scenario/timeline.hpp"
+#include "report/page.hpp"
+#include "report/run_report.hpp"
 
 namespace shardsim::cli {
 
@@ -46,6 +50,7 @@ struct RunArguments {
   std::string trace_ranks = "0";
   std::string timeline;
   std::string memory_snapshot;
+  std::string report;
   std::string fidelity;
   std::string data;
   bool exact_ranks = false;
@@ -62,14 +67,7 @@ std::int64_t peak_rss_bytes() {
 scenario::SummaryStyle summary_style(int descriptor) {
   scenario::SummaryStyle style;
   style.colour = isatty(descriptor) == 1 && std::getenv("NO_COLOR") == nullptr;
-  // The C locale cannot show block characters.
-  const char* names[] = {std::getenv("LC_ALL"), std::getenv("LC_CTYPE"), std::getenv("LANG")};
-  for (const char* name : names) {
-    if (name == nullptr || *name == '\0') continue;
-    const std::string locale = name;
-    style.unicode = locale != "C" && locale != "POSIX";
-    break;
-  }
+  style.unicode = terminal_is_unicode();
   return style;
 }
 
@@ -115,6 +113,10 @@ class RunCommand {
   int run() {
     const auto begun = Clock::now();
     if (!outputs_differ()) return exit_bad_input;
+    if (!arguments_.report.empty() && !report::has_pages()) {
+      std::cerr << "shardsim run: --report: " << report::no_pages_message() << '\n';
+      return exit_bad_input;
+    }
     if (!arguments_.fidelity.empty()) {
       arguments_.overrides.push_back("fidelity=" + arguments_.fidelity);
     }
@@ -140,6 +142,7 @@ class RunCommand {
     if (!output) return fail(output.error(), begun);
     add_comparisons(output->result);
     note_costs(output->result, begun);
+    if (!write_report(simulation, *output)) return exit_bad_input;
     return write(*output, ranks);
   }
 
@@ -160,7 +163,8 @@ class RunCommand {
         {"--json", arguments_.json},
         {"--timeline", arguments_.timeline},
         {"--trace", arguments_.trace},
-        {"--memory-snapshot", arguments_.memory_snapshot}};
+        {"--memory-snapshot", arguments_.memory_snapshot},
+        {"--report", arguments_.report}};
     for (const auto& [option, target] : outputs) {
       if (target.empty()) continue;
       const auto [first, fresh] = taken.emplace(identity(target), option);
@@ -243,10 +247,30 @@ class RunCommand {
                     [&](std::ostream& out) { scenario::write_memory_snapshot(out, trace); });
   }
 
+  /// With which the run can be repeated.
+  std::string command() const {
+    std::string text = "shardsim run " + shell_quoted(arguments_.scenario);
+    for (const std::string& change : arguments_.overrides) text += " --set " + shell_quoted(change);
+    if (arguments_.exact_ranks) text += " --exact-ranks";
+    if (arguments_.what_if) text += " --what-if";
+    return text;
+  }
+
+  bool write_report(const scenario::Simulation& simulation, const scenario::RunOutput& output) {
+    if (arguments_.report.empty()) return true;
+    const auto page =
+        report::run_report_page({*experiment_, output, simulation.link_loads(), command()});
+    if (!page) {
+      std::cerr << "shardsim run: --report: " << page.error() << '\n';
+      return false;
+    }
+    return document(arguments_.report, [&](std::ostream& out) { out << *page; });
+  }
+
   int write(const scenario::RunOutput& output, const std::optional<std::vector<int>>& ranks) {
-    const bool standard_output_taken = arguments_.json == "-" || arguments_.trace == "-" ||
-                                       arguments_.timeline == "-" ||
-                                       arguments_.memory_snapshot == "-";
+    const bool standard_output_taken =
+        arguments_.json == "-" || arguments_.trace == "-" || arguments_.timeline == "-" ||
+        arguments_.memory_snapshot == "-" || arguments_.report == "-";
     bool written = true;
     if (!arguments_.json.empty()) {
       written &= document(arguments_.json,
@@ -319,6 +343,9 @@ void add_run_command(CLI::App& app, std::function<int()>& action) {
   run->add_option("--memory-snapshot", arguments->memory_snapshot,
                   "Write what rank 0's allocator did as a snapshot for PyTorch's memory viewer "
                   "(pickle)")
+      ->check(named);
+  run->add_option("--report", arguments->report,
+                  "Write a page with charts of the run that opens without a network (HTML)")
       ->check(named);
   run->add_option("--fidelity", arguments->fidelity, "How collectives are simulated: flow");
   run->add_flag("--exact-ranks", arguments->exact_ranks,

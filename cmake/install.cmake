@@ -11,7 +11,7 @@ install(DIRECTORY topologies scenarios validation DESTINATION share/shardsim)
 install(FILES LICENSE DESTINATION share/doc/shardsim)
 
 install(TARGETS shardsim_flags shardsim_simcore shardsim_network shardsim_gpu shardsim_cuda
-                shardsim_nccl shardsim_training shardsim_scenario
+                shardsim_nccl shardsim_training shardsim_scenario shardsim_report
   EXPORT shardsim_targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   FILE_SET HEADERS DESTINATION include/shardsim)

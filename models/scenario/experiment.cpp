@@ -58,17 +58,43 @@ class Builder {
     return is_path && simcore::is_text_file(beside) ? beside.string() : name;
   }
 
+  /// `load` gives a value of the cache's type; what other experiments loaded is not loaded again.
+  template <class Cache, class Load>
+  auto remember(Cache InputCache::* cache, const std::string& key, Load&& load) {
+    if (options_.inputs == nullptr) return load();
+    return (options_.inputs->*cache).get(key, diagnostics_, load);
+  }
+
+  std::optional<network::Topology> find_topology() {
+    const std::string name = topology_name();
+    return remember(&InputCache::topologies, name, [&] {
+      return network::load_topology(name, {options_.data.topologies}, diagnostics_,
+                                    where("cluster.topology"));
+    });
+  }
+
+  std::optional<gpu::GpuSpec> find_gpu(const network::Topology& topology) {
+    const std::filesystem::path beside = topology.file.parent_path() / "gpus";
+    return remember(&InputCache::gpus, beside.string() + "/" + topology.spec.gpu, [&] {
+      return gpu::load_gpu(topology.spec.gpu, {beside, options_.data.gpus()}, diagnostics_,
+                           where("cluster.topology"));
+    });
+  }
+
+  std::optional<training::ModelSpec> find_model(const training::ModelReference& wanted) {
+    const training::ModelSearch search{options_.data.models(), made_.scenario.file.parent_path()};
+    return remember(&InputCache::models, simcore::print_value(wanted),
+                    [&] { return training::load_model(wanted, search, diagnostics_); });
+  }
+
   bool load_cluster() {
-    auto topology = network::load_topology(topology_name(), {options_.data.topologies},
-                                           diagnostics_, where("cluster.topology"));
+    auto topology = find_topology();
     if (!topology) return false;
     apply(options_.changes, topology->spec);
     const network::ClusterSize size{spec().cluster.nodes, spec().cluster.gpus_per_node,
                                     where("cluster.nodes"), where("cluster.gpus_per_node")};
     auto graph = network::build_graph(topology->spec, size, diagnostics_);
-    auto gpu = gpu::load_gpu(topology->spec.gpu,
-                             {topology->file.parent_path() / "gpus", options_.data.gpus()},
-                             diagnostics_, where("cluster.topology"));
+    auto gpu = find_gpu(*topology);
     if (!graph || !gpu) return false;
     apply(options_.changes, *gpu);
     made_.topology = std::move(*topology);
@@ -154,8 +180,7 @@ class Builder {
 
   bool record_transformer() {
     const training::WorkloadSpec& wanted = spec().workload;
-    const training::ModelSearch search{options_.data.models(), made_.scenario.file.parent_path()};
-    const auto model = training::load_model(*wanted.model, search, diagnostics_);
+    const auto model = find_model(*wanted.model);
     if (!model) return false;
     training::check_model_fits(wanted, *model,
                                made_.scenario.root.find("workload") != nullptr

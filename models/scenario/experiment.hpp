@@ -17,6 +17,7 @@
 #include "models/network/graph.hpp"
 #include "models/network/topology_library.hpp"
 #include "models/scenario/hardware_changes.hpp"
+#include "models/scenario/input_cache.hpp"
 #include "models/scenario/rank_layout.hpp"
 #include "models/scenario/scenario_spec.hpp"
 #include "models/training/transformer_flops.hpp"
@@ -35,6 +36,8 @@ struct ExperimentOptions {
   DataFolders data;
   bool exact_ranks = false;
   HardwareChanges changes{};
+  /// Where many experiments are built from the same files; must outlive them. Null: none.
+  InputCache* inputs = nullptr;
 };
 
 /// Figures of the model for throughput and utilisation; none for prescribed workloads.

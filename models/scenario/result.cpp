@@ -1,6 +1,6 @@
 #include "models/scenario/result.hpp"
 
-#include <nlohmann/json.hpp>
+#include "models/scenario/result_json.hpp"
 
 namespace shardsim::scenario {
 
@@ -167,7 +167,7 @@ Json collective_json(const CollectiveResult& one) {
 
 }  // namespace
 
-std::string to_json(const Result& result) {
+nlohmann::ordered_json result_json(const Result& result) {
   Json json;
   json["schema"] = "shardsim.result/1";
   json["scenario"] = {{"name", result.scenario_name},
@@ -208,7 +208,11 @@ std::string to_json(const Result& result) {
                        {"simulated_ranks", result.simulator.simulated_ranks},
                        {"rank_classes", result.simulator.rank_classes},
                        {"fidelity", result.simulator.fidelity}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json;
+}
+
+std::string to_json(const Result& result) {
+  return result_json(result).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace shardsim::scenario

@@ -73,6 +73,10 @@ void ScenarioSpec::describe(Fields<ScenarioSpec>& fields) {
   fields.optional("steps", &ScenarioSpec::steps, "How many steps are simulated.");
   fields.optional("fidelity", &ScenarioSpec::fidelity, "How collectives are simulated.");
   fields.optional("quiz", &ScenarioSpec::quiz, "Quiz questions that this scenario answers.");
+  fields.optional("sweep", &ScenarioSpec::sweep,
+                  "Axes that `shardsim sweep` crosses: each a map from keys of the scenario to "
+                  "their values, a list or a range such as `1..64*2`; keys of one map go together. "
+                  "`shardsim run` takes no notice of it.");
 }
 
 void ScenarioSpec::check(const ScenarioSpec& spec, const simcore::ConfigNode& node,
@@ -109,15 +113,26 @@ std::optional<LoadedScenario> load_scenario(const std::filesystem::path& file,
   return LoadedScenario{std::move(spec), std::move(*root), file, overrides};
 }
 
-std::optional<LoadedScenario> with_override(const LoadedScenario& scenario,
-                                            const std::string& override_text,
-                                            simcore::Diagnostics& diagnostics) {
+std::optional<LoadedScenario> with_overrides(const LoadedScenario& scenario,
+                                             const std::vector<std::string>& overrides,
+                                             simcore::Diagnostics& diagnostics,
+                                             std::string_view option) {
   LoadedScenario changed = scenario;
-  changed.overrides.push_back(override_text);
-  if (!simcore::apply_override(changed.root, override_text, diagnostics)) return std::nullopt;
+  bool good = true;
+  for (const std::string& text : overrides) {
+    changed.overrides.push_back(text);
+    good &= simcore::apply_override(changed.root, text, diagnostics, option);
+  }
+  if (!good) return std::nullopt;
   changed.spec = simcore::read_config<ScenarioSpec>(changed.root, diagnostics);
   if (diagnostics.has_errors()) return std::nullopt;
   return changed;
+}
+
+std::optional<LoadedScenario> with_override(const LoadedScenario& scenario,
+                                            const std::string& override_text,
+                                            simcore::Diagnostics& diagnostics) {
+  return with_overrides(scenario, {override_text}, diagnostics);
 }
 
 }  // namespace shardsim::scenario

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "models/cuda/allocator_spec.hpp"
+#include "models/scenario/sweep/sweep_axis.hpp"
 #include "models/training/cpu_spec.hpp"
 #include "models/training/training_spec.hpp"
 #include "models/training/workload_spec.hpp"
@@ -67,6 +68,7 @@ struct ScenarioSpec {
   StepsSpec steps;
   Fidelity fidelity = Fidelity::flow;
   std::vector<std::string> quiz;
+  std::vector<SweepAxis> sweep;
 
   static void describe(simcore::Fields<ScenarioSpec>& fields);
   static void check(const ScenarioSpec& spec, const simcore::ConfigNode& node,
@@ -90,7 +92,13 @@ std::optional<LoadedScenario> load_scenario(const std::filesystem::path& file,
                                             const std::vector<std::string>& overrides,
                                             simcore::Diagnostics& diagnostics);
 
-/// `scenario` with one more override, without reading its file again.
+/// `scenario` with further overrides, without reading its file again; messages name them as given
+/// with `option`.
+std::optional<LoadedScenario> with_overrides(const LoadedScenario& scenario,
+                                             const std::vector<std::string>& overrides,
+                                             simcore::Diagnostics& diagnostics,
+                                             std::string_view option = "--set");
+/// The same with one.
 std::optional<LoadedScenario> with_override(const LoadedScenario& scenario,
                                             const std::string& override_text,
                                             simcore::Diagnostics& diagnostics);

@@ -222,6 +222,7 @@ RunFailure Simulation::State::out_of_memory(const cuda::OutOfMemory& what) const
     failure.details.push_back(fmt::format("live: {:>11}  {}", simcore::to_text(bytes),
                                           memory_kind_name(static_cast<cuda::MemoryKind>(kind))));
   }
+  failure.kind = FailureKind::out_of_memory;
   failure.result = describe_run();
   fill_memory(*failure.result, what.slot, nullptr);
   failure.result->memory.fits = false;
@@ -231,9 +232,10 @@ RunFailure Simulation::State::out_of_memory(const cuda::OutOfMemory& what) const
 
 std::optional<RunFailure> Simulation::State::failure() const {
   if (runtime->out_of_memory()) return out_of_memory(*runtime->out_of_memory());
-  if (backend.failure()) return RunFailure{nccl::to_text(*backend.failure()), {}, {}};
+  if (backend.failure()) return RunFailure{nccl::to_text(*backend.failure()), {}, {}, FailureKind::no_route};
   if (queue.now() > latest_moment) {
-    return RunFailure{"the run takes more than 46 days of simulated time", {}, {}};
+    return RunFailure{
+        "the run takes more than 46 days of simulated time", {}, {}, FailureKind::too_long};
   }
   if (runtime->finished()) return std::nullopt;
   for (const PerturbationSpec& one : experiment.scenario.spec.perturb) {
@@ -241,7 +243,8 @@ std::optional<RunFailure> Simulation::State::failure() const {
     return RunFailure{
         fmt::format("no route: a collective needs '{}', whose bandwidth is 0 %", *one.link),
         runtime->deadlock_report(),
-        {}};
+        {},
+        FailureKind::no_route};
   }
   auto lines = runtime->deadlock_report();
   constexpr std::size_t most = 16;

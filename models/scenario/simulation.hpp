@@ -18,17 +18,28 @@
 
 namespace shardsim::scenario {
 
+enum class FailureKind : std::uint8_t { out_of_memory, no_route, deadlock, too_long };
+
 /// Why a run is impossible: out of memory, or everybody waits for somebody.
 struct RunFailure {
   std::string message;
   std::vector<std::string> details;  ///< one line each
   /// What is known all the same: where memory ran out, what it was used for.
   std::optional<Result> result = std::nullopt;
+  FailureKind kind = FailureKind::deadlock;
 };
 
 struct RunOutput {
   Result result;
   std::vector<StepLog> logs;  ///< of the last measured step, one a simulated rank, by slot
+};
+
+/// What a link carried in the measured steps.
+struct LinkLoad {
+  double bytes = 0;
+  double busy_fraction = 0;  ///< share of the time with at least one flow
+  double mean_share = 0;     ///< of the bandwidth, over the whole time
+  double peak_share = 0;     ///< most of the bandwidth in use at any time
 };
 
 class Simulation {
@@ -49,6 +60,8 @@ class Simulation {
   /// What rank 0's allocator did and how its memory lies now, whether the run came to its end or
   /// not. Call once.
   AllocatorTrace allocator_trace();
+  /// Of every link, by LinkId, in the measured steps. Once the run has ended.
+  std::vector<LinkLoad> link_loads() const;
 
  private:
   struct State;

@@ -229,4 +229,18 @@ RunOutput Simulation::State::make_output() {
   return output;
 }
 
+std::vector<LinkLoad> Simulation::link_loads() const {
+  const network::Graph& graph = state_->experiment.graph;
+  const double window = std::max(1e-12, (state_->queue.now() - state_->statistics_begin).seconds());
+  std::vector<LinkLoad> loads;
+  loads.reserve(graph.links().size());
+  for (network::LinkId link = 0; link < graph.links().size(); ++link) {
+    const network::LinkStatistics statistics = state_->flows.statistics(link);
+    const double most = state_->flows.bandwidth(link).bytes_per_second * window;
+    loads.push_back(LinkLoad{statistics.bytes, statistics.busy.seconds() / window,
+                           most > 0 ? statistics.bytes / most : 0, statistics.peak_share});
+  }
+  return loads;
+}
+
 }  // namespace shardsim::scenario

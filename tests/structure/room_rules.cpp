@@ -173,7 +173,7 @@ bool is_source(const fs::path& path) {
 
 std::vector<fs::path> sources_under(const fs::path& root) {
   std::vector<fs::path> files;
-  for (const char* folder : {"cli", "quiz", "models", "simcore", "tests"}) {
+  for (const char* folder : {"cli", "quiz", "report", "models", "simcore", "tests"}) {
     if (!fs::is_directory(root / folder)) continue;
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
       if (entry.is_regular_file() && is_source(entry.path())) files.push_back(entry.path());
@@ -187,8 +187,8 @@ std::vector<fs::path> sources_under(const fs::path& root) {
 
 const std::vector<std::string>& rooms_from_the_top() {
   static const std::vector<std::string> rooms{
-      "cli",         "quiz",       "models/scenario", "models/training", "models/nccl",
-      "models/cuda", "models/gpu", "models/network",  "simcore"};
+      "cli",         "quiz",        "report",     "models/scenario", "models/training",
+      "models/nccl", "models/cuda", "models/gpu", "models/network",  "simcore"};
   return rooms;
 }
 

@@ -20,6 +20,7 @@ constexpr const char* head = R"(<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Forecasts against published runs</title>
 <style>
@@ -32,16 +33,33 @@ th:first-child, td:first-child { text-align: left; }
 svg { width: 100%; max-width: 44rem; height: auto; }
 svg text { font: 12px system-ui, sans-serif; fill: currentColor; }
 .axis { stroke: var(--line); } .exact { stroke: currentColor; }
-.band { fill: currentColor; fill-opacity: .07; } circle { fill-opacity: .75; }
+.band { fill: currentColor; fill-opacity: .07; } .mark { fill-opacity: .75; }
+svg.key { width: 1em; display: inline-block; vertical-align: -.1em; }
+:focus-visible { outline: 2px solid; outline-offset: 2px; }
 </style>
 </head>
 <body>
+<main>
 <h1>Forecasts against published runs</h1>
 )";
 
 /// Distinct also for people who do not tell red from green (Okabe and Ito's palette).
 constexpr auto colours = std::to_array<const char*>(
     {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#999999"});
+
+/// And in shape: circle, square, triangle, diamond, around the origin.
+constexpr auto shapes =
+    std::to_array<const char*>({"M-4,0a4,4 0 1 0 8,0a4,4 0 1 0 -8,0", "M-3.5,-3.5h7v7h-7z",
+                                "M0,-4.6L4.4,3.4H-4.4z", "M0,-5L4.4,0L0,5L-4.4,0z"});
+
+/// Attributes of the mark of a series.
+std::string mark(std::size_t series) {
+  return fmt::format("class=\"mark\" fill=\"{}\" d=\"{}\"", colours[series % colours.size()],
+                     shapes[series % shapes.size()]);
+}
+
+constexpr const char* scrolling =
+    "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"{}\"><table>\n";
 
 struct Point {
   const ValidationRow* row;
@@ -166,10 +184,10 @@ class Drawing {
   void dot(const Point& point) {
     const ValidationRow& row = *point.row;
     text_ += fmt::format(
-        "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" fill=\"{}\"><title>{}: measured {:.4g}, "
-        "predicted {:.4g}, {:+.1f} %</title></circle>\n",
-        x(*row.measured), y(*row.predicted), colours[point.series % colours.size()],
-        html_text(row.id), *row.measured, *row.predicted, *row.relative_error() * 100);
+        "<path {} transform=\"translate({:.1f} {:.1f})\"><title>{}: measured {:.4g}, "
+        "predicted {:.4g}, {:+.1f} %</title></path>\n",
+        mark(point.series), x(*row.measured), y(*row.predicted), html_text(row.id), *row.measured,
+        *row.predicted, *row.relative_error() * 100);
   }
 
   const Plot& plot_;
@@ -184,16 +202,18 @@ std::string plot_section(const ValidationReport& report, std::string_view quanti
       html_text(quantity), plot.points.size());
   text += Drawing(plot).draw() + "<p>";
   for (std::size_t i = 0; i < plot.series.size(); ++i) {
-    text += fmt::format("<span style=\"color:{}\">&#9679;</span> {} &nbsp; ",
-                        colours[i % colours.size()], html_text(plot.series[i]));
+    text += fmt::format(
+        "<svg class=\"key\" viewBox=\"-6 -6 12 12\" aria-hidden=\"true\"><path {}/></svg> {} "
+        "&nbsp; ",
+        mark(i), html_text(plot.series[i]));
   }
   return text + "</p>\n";
 }
 
 std::string groups_section(const ValidationReport& report) {
-  std::string text =
-      "<h2>Errors by group</h2>\n<div class=\"scroll\"><table>\n<tr><th>group</th><th>rows</th>"
-      "<th>median</th><th>90th percentile</th><th>bias</th></tr>\n";
+  std::string text = "<h2>Errors by group</h2>\n" + fmt::format(scrolling, "Errors by group") +
+                     "<tr><th>group</th><th>rows</th>"
+                     "<th>median</th><th>90th percentile</th><th>bias</th></tr>\n";
   for (const GroupScore& one : report.summary) {
     text += fmt::format(
         "<tr><td>{}</td><td>{}</td><td>{:.1f} %</td><td>{:.1f} %</td><td>{:+.1f} %</td></tr>\n",
@@ -205,7 +225,8 @@ std::string groups_section(const ValidationReport& report) {
 
 std::string rows_section(const ValidationReport& report) {
   std::string text =
-      "<details><summary>Every row with a forecast</summary>\n<div class=\"scroll\"><table>\n"
+      "<details><summary>Every row with a forecast</summary>\n" +
+      fmt::format(scrolling, "Every row with a forecast") +
       "<tr><th>row</th><th>quantity</th><th>measured</th><th>predicted</th><th>error</th></tr>\n";
   for (const ValidationRow& row : report.rows) {
     const auto error = row.relative_error();
@@ -221,9 +242,10 @@ std::string rows_section(const ValidationReport& report) {
 std::string reasons_section(const ValidationReport& report) {
   const auto counted = reasons(report);
   if (counted.empty()) return {};
-  std::string text =
-      "<h2>Runs without a forecast</h2>\n<div class=\"scroll\"><table>\n<tr><th>reason</th>"
-      "<th>runs</th></tr>\n";
+  std::string text = "<h2>Runs without a forecast</h2>\n" +
+                     fmt::format(scrolling, "Runs without a forecast") +
+                     "<tr><th>reason</th>"
+                     "<th>runs</th></tr>\n";
   for (const auto& [reason, count] : counted) {
     text += fmt::format("<tr><td>{}</td><td>{}</td></tr>\n", html_text(reason), count);
   }
@@ -242,7 +264,7 @@ std::string to_html(const ValidationReport& report) {
   std::string text = head;
   for (const std::string_view quantity : quantities) text += plot_section(report, quantity);
   text += groups_section(report) + rows_section(report) + reasons_section(report);
-  return text + "</body>\n</html>\n";
+  return text + "</main>\n</body>\n</html>\n";
 }
 
 }  // namespace shardsim::scenario

@@ -1,0 +1,170 @@
+#include "cli/merge_command.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/shell_text.hpp"
+#include "cli/sweep_journal.hpp"
+#include "cli/sweep_outputs.hpp"
+#include "models/scenario/sweep/metric.hpp"
+#include "models/scenario/sweep/sweep_row.hpp"
+#include "report/page.hpp"
+
+namespace shardsim::cli {
+
+namespace {
+
+constexpr int exit_success = 0;
+constexpr int exit_bad_input = 2;
+
+struct MergeArguments {
+  std::vector<std::string> parts;
+  std::string json;
+  std::string csv;
+  std::string report;
+  std::string plot;
+  bool quiet = false;
+};
+
+int complain(const std::string& message) {
+  std::cerr << "shardsim merge: " << message << '\n';
+  return exit_bad_input;
+}
+
+class Merger {
+ public:
+  explicit Merger(const MergeArguments& arguments) : arguments_(arguments) {}
+
+  int run() {
+    if (!arguments_.plot.empty()) {
+      const auto metric = scenario::find_metric(arguments_.plot);
+      if (!metric) return complain("--plot: " + metric.error());
+    }
+    if (!arguments_.report.empty() && !report::has_pages()) {
+      return complain("--report: " + report::no_pages_message());
+    }
+    // Lines are gathered in a file without a name: a part may be the target, too.
+    auto journal = SweepJournal::create("");
+    if (!journal) return complain(journal.error());
+    for (const std::string& part : arguments_.parts) {
+      if (!add(part, *journal)) return complain(problem_);
+    }
+    if (!complete()) return complain(problem_);
+    const SweepTargets targets{arguments_.json,  arguments_.csv,    arguments_.plot,
+                               arguments_.quiet, arguments_.report, report_origin()};
+    if (const auto written = write_outputs(*journal, targets); !written) {
+      return complain(written.error());
+    }
+    if (arguments_.json.empty() || arguments_.json == "-") return exit_success;
+    const auto saved = journal->save_as(arguments_.json);
+    return saved ? exit_success : complain(saved.error());
+  }
+
+ private:
+  /// The parts' lines tell of the scenario, but not its text.
+  report::SweepOrigin report_origin() const {
+    std::string command = "shardsim merge";
+    for (const std::string& part : arguments_.parts) command += " " + shell_quoted(part);
+    return {scenario_, std::move(command), "", ""};
+  }
+
+  bool add(const std::string& part, SweepJournal& journal) {
+    std::ifstream in(part, std::ios::binary);
+    if (!in) return fail(fmt::format("'{}' cannot be opened", part));
+    std::string line;
+    for (std::int64_t number = 1; std::getline(in, line); ++number) {
+      const auto row = scenario::read_row(line);
+      if (!row || in.eof()) {
+        return fail(fmt::format(
+            "{}:{}: this is no complete point of a sweep; run that part again with --resume", part,
+            number));
+      }
+      if (!belongs(*row, part, number)) return false;
+      if (!journal.append(row->index, line + "\n")) return fail(journal.problem());
+    }
+    files_.push_back(part);
+    return true;
+  }
+
+  bool belongs(const scenario::SweepRow& row, const std::string& part, std::int64_t line) {
+    if (file_of_.empty()) {
+      hash_ = row.hash;
+      of_ = row.of;
+      scenario_ = row.scenario;
+      first_ = part;
+    }
+    if (row.hash != hash_ || row.of != of_) {
+      return fail(fmt::format(
+          "{}:{}: a point of another sweep (hash {}, {} points) than in {} (hash {}, {} points): "
+          "the scenario, the axes, the data files or the version differ",
+          part, line, row.hash, row.of, first_, hash_, of_));
+    }
+    file_of_.resize(static_cast<std::size_t>(of_), 0);
+    std::uint32_t& file = file_of_[static_cast<std::size_t>(row.index)];
+    if (file != 0) {
+      return fail(fmt::format("{}:{}: point {} is there twice, also in {}", part, line, row.index,
+                              file - 1 < files_.size() ? files_[file - 1] : part));
+    }
+    file = static_cast<std::uint32_t>(files_.size()) + 1;
+    return true;
+  }
+
+  bool complete() {
+    if (file_of_.empty()) return fail("the parts hold no points");
+    const auto missing = std::ranges::count(file_of_, 0U);
+    if (missing == 0) return true;
+    std::string which;
+    constexpr int most = 10;
+    int shown = 0;
+    for (std::size_t i = 0; i < file_of_.size() && shown < most; ++i) {
+      if (file_of_[i] != 0) continue;
+      which += fmt::format("{}{}", shown == 0 ? "" : ", ", i);
+      ++shown;
+    }
+    return fail(fmt::format("{} of {} points are missing: {}{}", missing, of_, which,
+                            missing > most ? ", ..." : ""));
+  }
+
+  bool fail(std::string problem) {
+    problem_ = std::move(problem);
+    return false;
+  }
+
+  const MergeArguments& arguments_;
+  std::string problem_;
+  std::string hash_;
+  std::string scenario_;  ///< its name
+  std::int64_t of_ = 0;
+  std::string first_;
+  std::vector<std::string> files_;      ///< read to their end
+  std::vector<std::uint32_t> file_of_;  ///< by point: its file's number from 1; 0: missing
+};
+
+}  // namespace
+
+void add_merge_command(CLI::App& app, std::function<int()>& action) {
+  auto arguments = std::make_shared<MergeArguments>();
+  CLI::App* merge = app.add_subcommand("merge", "Put the parts of a sweep together");
+  merge->add_option("parts", arguments->parts, "Files that `sweep --shard I/N --json` wrote")
+      ->required();
+  merge->add_option("--json", arguments->json, "Write every point as a line of JSON, in order");
+  merge->add_option("--csv", arguments->csv, "Write the points as CSV");
+  merge->add_option("--report", arguments->report,
+                    "Write a page with charts of the points that opens without a network (HTML)");
+  merge->add_option("--plot", arguments->plot, "Draw a figure over the first axis")
+      ->expected(0, 1)
+      ->default_str("throughput.tokens_per_s");
+  merge->add_flag("--quiet", arguments->quiet, "No table");
+  merge->callback(
+      [arguments, &action] { action = [arguments] { return Merger(*arguments).run(); }; });
+}
+
+}  // namespace shardsim::cli

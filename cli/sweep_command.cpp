@@ -1,0 +1,183 @@
+#include "cli/sweep_command.hpp"
+
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cli/shard_environment.hpp"
+#include "cli/shell_text.hpp"
+#include "cli/sweep_arguments.hpp"
+#include "cli/sweep_journal.hpp"
+#include "cli/sweep_outputs.hpp"
+#include "cli/sweep_runner.hpp"
+#include "cli/sweep_session.hpp"
+#include "models/scenario/sweep/metric.hpp"
+#include "report/page.hpp"
+
+namespace shardsim::cli {
+
+namespace {
+
+constexpr int exit_success = 0;
+constexpr int exit_bad_input = 2;
+
+int complain(const std::string& message) {
+  std::cerr << "shardsim sweep: " << message << '\n';
+  return exit_bad_input;
+}
+
+std::string canonical(const std::string& file) {
+  std::error_code failed;
+  const std::filesystem::path path = std::filesystem::weakly_canonical(file, failed);
+  return failed ? file : path.string();
+}
+
+class SweepCommand {
+ public:
+  explicit SweepCommand(SweepArguments arguments) : arguments_(std::move(arguments)) {}
+
+  int run() {
+    if (const std::string problem = check(); !problem.empty()) return complain(problem);
+    session_ = open_session(arguments_, false, {});
+    if (!session_) return exit_bad_input;
+    if (session_->plan->axes().empty()) {
+      return complain("nothing to sweep: expected --over KEY=V1,V2,... or a 'sweep:' section");
+    }
+    name_shard_files();
+    return run_points();
+  }
+
+ private:
+  /// What is wrong with the arguments beside one another; empty: nothing.
+  std::string check() const {
+    const std::string& json = arguments_.json;
+    const std::string& csv = arguments_.csv;
+    if (!json.empty() && (json == csv || (json != "-" && canonical(json) == canonical(csv)))) {
+      return fmt::format("--json and --csv both go to '{}': expected different files", json);
+    }
+    if (!arguments_.report.empty()) {
+      if (!report::has_pages()) return "--report: " + report::no_pages_message();
+      const std::string& page = arguments_.report;
+      for (const std::string& other : {json, csv}) {
+        if (page == other || (page != "-" && canonical(page) == canonical(other))) {
+          return fmt::format(
+              "--report and another output both go to '{}': expected different files", page);
+        }
+      }
+    }
+    for (const std::string& file : {json, csv, arguments_.report}) {
+      if (file.empty() || file == "-") continue;
+      if (canonical(file) == canonical(arguments_.scenario)) {
+        return fmt::format("'{}' is the scenario: expected another file", file);
+      }
+    }
+    if (arguments_.resume && journal_file(json, csv).empty()) {
+      return "--resume: expected a file, --json FILE or --csv FILE, to go on from";
+    }
+    if (!arguments_.plot.empty()) {
+      const auto metric = scenario::find_metric(arguments_.plot);
+      if (!metric) return "--plot: " + metric.error();
+    }
+    return {};
+  }
+
+  /// Where points go as they are finished. CSV has its own beside it until it is complete.
+  static std::string journal_file(const std::string& json, const std::string& csv) {
+    if (!json.empty() && json != "-") return json;
+    if (!csv.empty() && csv != "-") return csv + ".points.jsonl";
+    return {};
+  }
+
+  void name_shard_files() {
+    if (session_->shard_from.empty() || session_->shard.of == 1) return;
+    arguments_.json = shard_file(arguments_.json, session_->shard);
+    arguments_.csv = shard_file(arguments_.csv, session_->shard);
+    std::cerr << fmt::format("shardsim sweep: part {} of {}, taken from {}\n",
+                             session_->shard.number, session_->shard.of, session_->shard_from);
+  }
+
+  int run_points() {
+    const scenario::SweepPlan& plan = *session_->plan;
+    const std::string file = journal_file(arguments_.json, arguments_.csv);
+    auto journal = arguments_.resume ? SweepJournal::resume(file, plan.hash(), plan.size())
+                                     : SweepJournal::create(file);
+    if (!journal) return complain(journal.error());
+    const SweepJob job{plan, session_->setting, session_->shard, thread_count(), measured()};
+    if (!run_missing_points(job, *journal)) return complain(journal->problem());
+    const SweepTargets targets{arguments_.json,  arguments_.csv,    arguments_.plot,
+                               arguments_.quiet, arguments_.report, report_origin()};
+    if (const auto written = write_outputs(*journal, targets); !written) {
+      return complain(written.error());
+    }
+    if (!file.empty() && file != arguments_.json) {
+      std::error_code ignored;
+      std::filesystem::remove(file, ignored);
+    }
+    return exit_success;
+  }
+
+  report::SweepOrigin report_origin() const {
+    const scenario::LoadedScenario& scenario = session_->plan->base();
+    const auto& source = scenario.root.where().source;
+    return {scenario.spec.name, command(), arguments_.scenario,
+            source ? source->text : std::string()};
+  }
+
+  /// With which the sweep can be repeated.
+  std::string command() const {
+    std::string text = "shardsim sweep " + shell_quoted(arguments_.scenario);
+    const auto add = [&](const char* option, const std::string& value) {
+      if (!value.empty()) text += fmt::format(" {} {}", option, shell_quoted(value));
+    };
+    for (const std::string& change : arguments_.overrides) add("--set", change);
+    for (const SweepArguments::Axis& axis : arguments_.axes) {
+      add("--over", axis.over);
+      for (const std::string& with : axis.with) add("--with", with);
+    }
+    add("--fidelity", arguments_.fidelity);
+    add("--prices", arguments_.prices);
+    for (const std::string& measured : arguments_.measured) add("--measured", measured);
+    if (arguments_.exact_ranks) text += " --exact-ranks";
+    return text;
+  }
+
+  int thread_count() const {
+    if (arguments_.threads > 0) return arguments_.threads;
+    return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  }
+
+  std::function<std::string(const scenario::PointOutcome&)> measured() const {
+    if (!session_->measured) return {};
+    return [this](const scenario::PointOutcome& outcome) {
+      return session_->measured->json_for(outcome.result.gpus);
+    };
+  }
+
+  SweepArguments arguments_;
+  std::optional<SweepSession> session_;
+};
+
+}  // namespace
+
+void add_sweep_command(CLI::App& app, std::function<int()>& action) {
+  auto arguments = std::make_shared<SweepArguments>();
+  CLI::App* sweep = app.add_subcommand("sweep", "Forecast a scenario at many points");
+  auto options = std::make_shared<SweepOptions>(*sweep, *arguments);
+  sweep->callback([arguments, options, &action] {
+    action = [arguments, options] {
+      if (const std::string problem = options->finish(); !problem.empty()) {
+        return complain(problem);
+      }
+      return SweepCommand(*arguments).run();
+    };
+  });
+}
+
+}  // namespace shardsim::cli

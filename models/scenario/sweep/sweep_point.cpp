@@ -1,0 +1,170 @@
+#include "models/scenario/sweep/sweep_point.hpp"
+
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "models/scenario/accuracy/forecast_interval.hpp"
+#include "models/scenario/result_json.hpp"
+#include "models/scenario/simulation.hpp"
+#include "simcore/config/yaml_reader.hpp"
+#include "simcore/decimal_number.hpp"
+
+namespace shardsim::scenario {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+std::string name_of(FailureKind kind) {
+  switch (kind) {
+    case FailureKind::out_of_memory:
+      return "out_of_memory";
+    case FailureKind::no_route:
+      return "no_route";
+    case FailureKind::deadlock:
+      return "deadlock";
+    case FailureKind::too_long:
+      return "too_long";
+  }
+  return "deadlock";
+}
+
+PointFailure bad_value(const simcore::Diagnostics& diagnostics) {
+  PointFailure failure{"bad_value", "the values make no scenario"};
+  for (const simcore::Diagnostic& one : diagnostics.all()) {
+    if (one.severity != simcore::Severity::error) continue;
+    failure.message = one.message;
+    if (!one.suggestion.empty())
+      failure.message += fmt::format("; did you mean '{}'?", one.suggestion);
+    break;
+  }
+  return failure;
+}
+
+/// The scenario's identity and cluster, for points that were not simulated.
+Result describe(const Experiment& experiment) {
+  Result result;
+  result.scenario_name = experiment.scenario.spec.name;
+  result.scenario_file = experiment.scenario.file.string();
+  result.overrides = experiment.scenario.overrides;
+  result.gpus = static_cast<int>(experiment.graph.gpu_count());
+  result.nodes = static_cast<int>(experiment.graph.node_count());
+  result.gpu = experiment.gpu.name;
+  return result;
+}
+
+PointOutcome simulate(const Experiment& experiment, const SweepSetting& setting) {
+  PointOutcome outcome;
+  Simulation simulation(experiment);
+  while (simulation.advance(std::uint64_t{1} << 20)) {
+  }
+  auto output = simulation.finish();
+  if (output) {
+    outcome.result = std::move(output->result);
+    outcome.result.interval =
+        step_interval(facts_of(experiment), outcome.result.step.time, setting.residuals);
+    return outcome;
+  }
+  RunFailure& failure = output.error();
+  outcome.failed = PointFailure{name_of(failure.kind), failure.message};
+  outcome.result = failure.result ? std::move(*failure.result) : describe(experiment);
+  return outcome;
+}
+
+/// A value of a key as JSON: numbers as numbers where no digit gets lost.
+Json json_of(const simcore::ConfigNode& node) {
+  if (node.is_sequence() || node.is_map()) {
+    Json json = node.is_map() ? Json::object() : Json::array();
+    for (const simcore::ConfigNode& item : node.items()) json.push_back(json_of(item));
+    for (const simcore::ConfigEntry& entry : node.entries()) json[entry.key] = json_of(entry.value);
+    return json;
+  }
+  if (!node.is_scalar()) return nullptr;
+  if (node.quoted()) return node.text();
+  if (node.looks_like_bool()) return node.text() == "true";
+  const auto number = simcore::parse_decimal_prefix(node.text());
+  if (!number || number->length != node.text().size() || number->leading_zero) return node.text();
+  if (const auto whole = number->to_whole()) return *whole;
+  return number->to_double();
+}
+
+Json json_of_text(const std::string& value) {
+  simcore::Diagnostics ignored;
+  const auto node = simcore::read_yaml_value(
+      std::make_shared<simcore::SourceText>(simcore::SourceText{"value", value}), 0, ignored);
+  return node ? json_of(*node) : Json(value);
+}
+
+Json cost_json(const Cost& cost, const PriceList& prices) {
+  Json json{{"currency", prices.currency}, {"dated", prices.dated}};
+  json["per_hour"] = cost.per_hour;
+  json["per_step"] = cost.per_step;
+  json["per_million_tokens"] =
+      cost.per_million_tokens ? Json(*cost.per_million_tokens) : Json(nullptr);
+  return json;
+}
+
+/// Without what is long or depends on the machine.
+Json body_of(const PointOutcome& outcome, const SweepSetting& setting, const std::string& hash) {
+  Result result = outcome.result;
+  result.memory.timeline.points.clear();
+  result.simulator.version = setting.version;
+  Json json = result_json(result);
+  json.erase("schema");
+  json["scenario"]["hash"] = hash;
+  json["simulator"].erase("wall_s");
+  json["simulator"].erase("peak_rss_bytes");
+  if (outcome.failed) {
+    json["step"] = nullptr;
+    json["throughput"] = nullptr;
+    if (outcome.rehearsed_only || outcome.failed->kind != "out_of_memory") json["memory"] = nullptr;
+  }
+  return json;
+}
+
+}  // namespace
+
+PointOutcome run_point(const SweepPlan& plan, std::int64_t index, const SweepSetting& setting) {
+  simcore::Diagnostics diagnostics;
+  std::optional<Experiment> experiment;
+  if (auto scenario = plan.scenario(index, diagnostics)) {
+    experiment = build_experiment(std::move(*scenario), setting.experiment, diagnostics);
+  }
+  if (experiment && !diagnostics.has_errors()) return simulate(*experiment, setting);
+  PointOutcome outcome;
+  outcome.result.scenario_name = plan.base().spec.name;
+  outcome.result.scenario_file = plan.base().file.string();
+  outcome.result.overrides = plan.base().overrides;
+  for (const PointValue& one : plan.values(index)) {
+    outcome.result.overrides.push_back(one.key + "=" + one.value);
+  }
+  outcome.failed = bad_value(diagnostics);
+  return outcome;
+}
+
+std::string point_line(const SweepPlan& plan, std::int64_t index, const PointOutcome& outcome,
+                       const SweepSetting& setting, const std::string& measured) {
+  Json line;
+  line["schema"] = sweep_schema;
+  Json& point = line["point"];
+  point["index"] = index;
+  point["of"] = plan.size();
+  point["values"] = Json::object();
+  for (const PointValue& one : plan.values(index)) {
+    point["values"][one.key] = json_of_text(one.value);
+  }
+  if (outcome.failed) {
+    line["failed"] = {{"kind", outcome.failed->kind}, {"message", outcome.failed->message}};
+  }
+  line.update(body_of(outcome, setting, plan.hash()));
+  if (setting.prices) {
+    const auto cost = cost_of(outcome.result, *setting.prices);
+    line["cost"] = cost ? cost_json(*cost, *setting.prices) : Json(nullptr);
+  }
+  if (!measured.empty()) line["measured"] = Json::parse(measured, nullptr, false);
+  return line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace shardsim::scenario

@@ -1,0 +1,52 @@
+// One point of a sweep: its run, and the line that it becomes.
+//
+// A point that cannot be run, or that fails, is a result as well: it says what kind of failure it
+// was and why. Lines hold nothing that depends on the machine, the number of threads or the time of
+// day, so a sweep always gives the same bytes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/scenario/accuracy/residual_table.hpp"
+#include "models/scenario/experiment.hpp"
+#include "models/scenario/result.hpp"
+#include "models/scenario/sweep/price_list.hpp"
+#include "models/scenario/sweep/sweep_plan.hpp"
+
+namespace shardsim::scenario {
+
+inline constexpr const char* sweep_schema = "shardsim.sweep/1";
+
+/// What the runs of a sweep share.
+struct SweepSetting {
+  ExperimentOptions experiment;
+  ResidualTable residuals;
+  std::string version;
+  std::optional<PriceList> prices;
+  /// Points that cannot fit are found by rehearsing their allocations, and not simulated.
+  bool rehearse_memory = false;
+};
+
+struct PointFailure {
+  std::string kind;  ///< bad_value, out_of_memory, no_route, deadlock, too_long
+  std::string message;
+};
+
+struct PointOutcome {
+  Result result;  ///< with a failure: what is known all the same
+  std::optional<PointFailure> failed;
+  /// The GPU memory did not suffice in a rehearsal; there was no run.
+  bool rehearsed_only = false;
+};
+
+PointOutcome run_point(const SweepPlan& plan, std::int64_t index, const SweepSetting& setting);
+
+/// A JSON object on one line, with its newline: `shardsim.sweep/1`. `measured` are published
+/// figures of the same run, as JSON text of an array, or empty.
+std::string point_line(const SweepPlan& plan, std::int64_t index, const PointOutcome& outcome,
+                       const SweepSetting& setting, const std::string& measured = {});
+
+}  // namespace shardsim::scenario

@@ -1,0 +1,127 @@
+#include "models/scenario/sweep/sweep_row.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "models/scenario/sweep/sweep_point.hpp"
+#include "simcore/output/json_text.hpp"
+
+namespace shardsim::scenario {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+const Json* child(const Json& json, std::string_view key) {
+  if (!json.is_object()) return nullptr;
+  const auto found = json.find(key);
+  return found == json.end() ? nullptr : &*found;
+}
+
+std::string text_at(const Json& json, std::string_view section, std::string_view key) {
+  const Json* inner = child(json, section);
+  if (inner != nullptr) inner = child(*inner, key);
+  return inner != nullptr && inner->is_string() ? inner->get<std::string>() : std::string();
+}
+
+std::optional<double> number_of(const Json& json, const Metric& metric) {
+  const Json* inner = child(json, metric.section);
+  if (inner != nullptr) inner = child(*inner, metric.key);
+  if (inner == nullptr) return std::nullopt;
+  if (inner->is_boolean()) return inner->get<bool>() ? 1.0 : 0.0;
+  if (!inner->is_number()) return std::nullopt;
+  return inner->get<double>();
+}
+
+bool read_point(const Json& json, SweepRow& row) {
+  const Json* point = child(json, "point");
+  if (point == nullptr) return false;
+  const Json* index = child(*point, "index");
+  const Json* of = child(*point, "of");
+  const Json* values = child(*point, "values");
+  if (index == nullptr || of == nullptr || values == nullptr || !index->is_number_integer() ||
+      !of->is_number_integer() || !values->is_object()) {
+    return false;
+  }
+  row.index = index->get<std::int64_t>();
+  row.of = of->get<std::int64_t>();
+  for (const auto& [key, value] : values->items()) {
+    row.values.push_back({key, value.is_string() ? value.get<std::string>() : value.dump()});
+  }
+  return row.index >= 0 && row.index < row.of;
+}
+
+/// As RFC 4180 has it: in quotes where it must be.
+void append_cell(std::string& out, std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
+    out += text;
+    return;
+  }
+  out += '"';
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  out += '"';
+}
+
+void append_number(std::string& out, MetricUnit unit, double value) {
+  constexpr double exact = 0x1p53;
+  if (unit == MetricUnit::yes_or_no) {
+    out += value != 0 ? "true" : "false";
+  } else if (value == static_cast<double>(static_cast<std::int64_t>(value)) && value < exact &&
+             value > -exact) {
+    simcore::append_json_number(out, static_cast<std::int64_t>(value));
+  } else {
+    simcore::append_json_number(out, value);
+  }
+}
+
+}  // namespace
+
+std::optional<SweepRow> read_row(std::string_view line) {
+  const Json json = Json::parse(line, nullptr, false);
+  const Json* schema = child(json, "schema");
+  if (schema == nullptr || *schema != sweep_schema) return std::nullopt;
+  SweepRow row;
+  if (!read_point(json, row)) return std::nullopt;
+  row.hash = text_at(json, "scenario", "hash");
+  row.scenario = text_at(json, "scenario", "name");
+  row.version = text_at(json, "simulator", "version");
+  row.gpu = text_at(json, "cluster", "gpu");
+  row.failed = text_at(json, "failed", "kind");
+  row.message = text_at(json, "failed", "message");
+  for (MetricId id = 0; id < metrics.size(); ++id) row.figures[id] = number_of(json, metrics[id]);
+  return row;
+}
+
+std::string csv_header(const std::vector<std::string>& keys) {
+  std::string out = "index";
+  for (const std::string& key : keys) {
+    out += ',';
+    append_cell(out, key);
+  }
+  out += ",gpu";
+  for (const Metric& one : metrics) out += "," + one.name();
+  return out + ",failed,message,schema,version,scenario_hash\n";
+}
+
+std::string csv_row(const SweepRow& row) {
+  std::string out = std::to_string(row.index);
+  const auto cell = [&out](std::string_view text) {
+    out += ',';
+    append_cell(out, text);
+  };
+  for (const PointValue& one : row.values) cell(one.value);
+  cell(row.gpu);
+  for (MetricId id = 0; id < metrics.size(); ++id) {
+    out += ',';
+    if (row.figures[id]) append_number(out, metrics[id].unit, *row.figures[id]);
+  }
+  for (const std::string& text :
+       {row.failed, row.message, std::string(sweep_schema), row.version, row.hash}) {
+    cell(text);
+  }
+  return out + "\n";
+}
+
+}  // namespace shardsim::scenario

@@ -1,0 +1,15 @@
+// Points as a table for people.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "models/scenario/sweep/sweep_row.hpp"
+
+namespace shardsim::scenario {
+
+/// One line a point: its values, step time, speed, exposed communication, memory; cost where there
+/// are prices; the reason where it failed. Ends with a newline; empty without rows.
+std::string sweep_table(std::span<const SweepRow> rows);
+
+}  // namespace shardsim::scenario

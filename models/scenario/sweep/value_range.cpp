@@ -1,0 +1,119 @@
+#include "models/scenario/sweep/value_range.hpp"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "simcore/decimal_number.hpp"
+
+namespace shardsim::scenario {
+
+namespace {
+
+struct Range {
+  double first = 0;
+  double last = 0;
+  char operation = '+';
+  double step = 1;
+  bool whole = false;
+  std::string unit;
+};
+
+/// Cuts a number off the front of `text`.
+std::optional<simcore::DecimalNumber> take_number(std::string_view& text) {
+  auto number = simcore::parse_decimal_prefix(text);
+  if (number) text.remove_prefix(number->length);
+  return number;
+}
+
+std::optional<Range> parse(std::string_view text) {
+  const std::size_t dots = text.find("..");
+  if (dots == std::string_view::npos) return std::nullopt;
+  std::string_view before = text.substr(0, dots);
+  const auto first = take_number(before);
+  if (!first || !before.empty()) return std::nullopt;
+  std::string_view after = text.substr(dots + 2);
+  const auto last = take_number(after);
+  if (!last) return std::nullopt;
+  Range range;
+  range.first = first->to_double();
+  range.last = last->to_double();
+  range.whole = first->to_whole() && last->to_whole();
+  range.operation = range.last < range.first ? '-' : '+';
+  if (!after.empty() && std::string_view("+-*/").contains(after.front())) {
+    range.operation = after.front();
+    after.remove_prefix(1);
+    const auto step = take_number(after);
+    if (!step) return std::nullopt;
+    range.step = step->to_double();
+    range.whole &= step->to_whole().has_value();
+  }
+  range.unit = after;
+  return range;
+}
+
+bool approaches_last(const Range& range) {
+  const bool up = range.last > range.first;
+  switch (range.operation) {
+    case '+':
+      return range.step > 0 && up;
+    case '-':
+      return range.step > 0 && !up;
+    case '*':
+      return range.first > 0 && (up ? range.step > 1 : range.step > 0 && range.step < 1);
+    default:
+      return range.first > 0 && (up ? range.step > 0 && range.step < 1 : range.step > 1);
+  }
+}
+
+double value_at(const Range& range, double i) {
+  switch (range.operation) {
+    case '+':
+      return range.first + i * range.step;
+    case '-':
+      return range.first - i * range.step;
+    case '*':
+      return range.first * std::pow(range.step, i);
+    default:
+      return range.first / std::pow(range.step, i);
+  }
+}
+
+std::string print(const Range& range, double value) {
+  constexpr int digits = 12;
+  const bool whole = range.whole && value == std::floor(value) && std::abs(value) < 0x1p53;
+  const std::string number =
+      whole ? simcore::exact_decimal(static_cast<std::int64_t>(value)).to_text()
+            : simcore::rounded_decimal(value, digits).to_text();
+  return number + range.unit;
+}
+
+}  // namespace
+
+std::expected<std::optional<std::vector<std::string>>, std::string> expand_range(
+    std::string_view text) {
+  const std::optional<Range> range = parse(text);
+  if (!range) return std::nullopt;
+  std::vector<std::string> values{print(*range, range->first)};
+  if (range->first == range->last) return values;
+  if (!approaches_last(*range)) {
+    return std::unexpected(fmt::format(
+        "the range '{}' never reaches its end: expected FIRST..LAST, FIRST..LAST+STEP or "
+        "FIRST..LAST*FACTOR",
+        text));
+  }
+  constexpr double tolerance = 1e-9;
+  const double slack = tolerance * std::abs(range->last);
+  const bool up = range->last > range->first;
+  for (double i = 1;; ++i) {
+    const double value = value_at(*range, i);
+    if (up ? value > range->last + slack : value < range->last - slack) return values;
+    if (values.size() == most_range_values) {
+      return std::unexpected(
+          fmt::format("the range '{}' has more than {} values", text, most_range_values));
+    }
+    values.push_back(print(*range, value));
+  }
+}
+
+}  // namespace shardsim::scenario
