@@ -45,6 +45,18 @@ Column exposed_column(std::span<const SweepRow> rows) {
   return column;
 }
 
+/// What a map or list says, without its keys: "fsdp2 hybrid_shard".
+std::string values_only(const std::string& text) {
+  const auto json = nlohmann::ordered_json::parse(text, nullptr, false);
+  if (!json.is_structured()) return text;
+  std::string out;
+  const auto flat = json.flatten();
+  for (const auto& [key, value] : flat.items()) {
+    out += (out.empty() ? "" : " ") + (value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return out;
+}
+
 std::vector<Column> columns_of(std::span<const SweepRow> rows) {
   std::vector<Column> columns;
   for (std::size_t i = 0; i < rows.front().values.size(); ++i) {
@@ -65,17 +77,6 @@ std::vector<Column> columns_of(std::span<const SweepRow> rows) {
     return std::ranges::all_of(column.cells, [](const std::string& text) { return text.empty(); });
   });
   return columns;
-}
-
-/// What a map or list says, without its keys: "fsdp2 hybrid_shard".
-std::string values_only(const std::string& text) {
-  const auto json = nlohmann::ordered_json::parse(text, nullptr, false);
-  if (!json.is_structured()) return text;
-  std::string out;
-  for (const auto& [key, value] : json.flatten().items()) {
-    out += (out.empty() ? "" : " ") + (value.is_string() ? value.get<std::string>() : value.dump());
-  }
-  return out;
 }
 
 /// At most `most` characters of a value that may be a whole map.
