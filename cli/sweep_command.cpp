@@ -121,7 +121,7 @@ class SweepCommand {
     std::ostream& people = standard_output_taken() ? std::cerr : std::cout;
     const auto found = find_target(people, question_, *session_, arguments_.scenario, *journal);
     if (!found) return complain(found.error());
-    const int status = finish(*journal, {arguments_.json, arguments_.csv, arguments_.plot, true});
+    const int status = finish(*journal, targets(true));
     return status != exit_success || *found ? status : exit_impossible;
   }
 
@@ -148,18 +148,20 @@ class SweepCommand {
     if (!journal) return complain(journal.error());
     const SweepJob job{plan, session_->setting, session_->shard, thread_count(), measured()};
     if (!run_missing_points(job, *journal)) return complain(journal->problem());
-    if (!question_.best) {
-      return finish(*journal, {arguments_.json, arguments_.csv, arguments_.plot, arguments_.quiet});
-    }
+    if (!question_.best) return finish(*journal, targets(arguments_.quiet));
     std::ostream& people = standard_output_taken() ? std::cerr : std::cout;
     const auto found = print_best(people, question_, arguments_.scenario, *journal);
     if (!found) return complain(found.error());
-    const int status = finish(*journal, {arguments_.json, arguments_.csv, arguments_.plot, true});
+    const int status = finish(*journal, targets(true));
     return status != exit_success || *found ? status : exit_impossible;
   }
 
-  int finish(SweepJournal& journal, const SweepTargets& targets) {
-    if (const auto written = write_outputs(journal, targets); !written) {
+  SweepTargets targets(bool quiet) const {
+    return {arguments_.json, arguments_.csv, arguments_.plot, quiet};
+  }
+
+  int finish(SweepJournal& journal, const SweepTargets& wanted) {
+    if (const auto written = write_outputs(journal, wanted); !written) {
       return complain(written.error());
     }
     const std::string file = journal_file(arguments_.json, arguments_.csv);
