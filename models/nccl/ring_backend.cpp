@@ -114,6 +114,7 @@ void RingBackend::begin(std::uint32_t instance) {
   Instance& in = instances_[instance];
   in.record.last_arrival = queue_.now();
   in.running = nullptr;
+  listener_->collective_began(instance);
   if (in.record.spec->fixed_time) {
     in.record.data_start = queue_.now();
     queue_.schedule(queue_.now() + *in.record.spec->fixed_time, *this, end_event, instance);

@@ -52,26 +52,12 @@ Simulation::State::State(const Experiment& given, bool trace_allocator)
 }
 
 CollectiveLoads Simulation::State::collective_loads() {
-  constexpr std::size_t most = 8;
-  CollectiveLoads made;
-  std::vector<std::pair<cuda::CommunicatorId, cuda::CollectiveKind>> keys;
-  std::vector<std::int64_t> largest;
-  const auto& collectives = experiment.program->collectives;
-  for (const cuda::CollectiveSpec& spec : collectives) {
-    const std::pair key{spec.communicator, spec.kind};
-    auto at = static_cast<std::size_t>(std::find(keys.begin(), keys.end(), key) - keys.begin());
-    if (at == keys.size() && keys.size() < most) {
-      keys.push_back(key);
-      largest.push_back(-1);
-      made.loads.emplace_back();
-    }
-    at = std::min(at, keys.size() - 1);
-    made.load_of_collective.push_back(static_cast<std::uint8_t>(at));
-    if (spec.fixed_time || spec.bytes.count <= largest[at]) continue;
-    largest[at] = spec.bytes.count;
-    made.loads[at] = collective_load(spec);
+  CollectiveLoads loads(*experiment.program);
+  for (std::size_t i = 0; i < loads.largest().size(); ++i) {
+    const cuda::CollectiveSpec& spec = experiment.program->collectives[loads.largest()[i]];
+    if (!spec.fixed_time) loads.set(i, collective_load(spec));
   }
-  return made;
+  return loads;
 }
 
 CollectiveLoad Simulation::State::collective_load(const cuda::CollectiveSpec& spec) {
