@@ -52,6 +52,22 @@ FlowId FlowPool::remove_root(FlowId root) {
   return merged;
 }
 
+FlowId FlowPool::take_out(FlowId root, FlowId flow) {
+  if (root == flow) return remove_root(root);
+  std::vector<FlowId> open{root};
+  FlowId rest = none;
+  while (!open.empty()) {
+    const FlowId at = open.back();
+    open.pop_back();
+    for (FlowId child = std::exchange(flows_[at].child, none); child != none;) {
+      open.push_back(child);
+      child = std::exchange(flows_[child].sibling, none);
+    }
+    if (at != flow) rest = insert(rest, at);
+  }
+  return rest;
+}
+
 simcore::SimTime VariableProgress::first_end() const {
   if (rate <= 0) return simcore::SimTime::never();
   const double wait = (next_target - moved) / rate * picoseconds_per_second;

@@ -33,9 +33,11 @@ class FlowPool {
   Flow& operator[](FlowId id) { return flows_[id]; }
   const Flow& operator[](FlowId id) const { return flows_[id]; }
 
-  /// Pairing heap ordered by (target, sequence); both return the new root.
+  /// Pairing heap ordered by (target, sequence); all return the new root.
   FlowId insert(FlowId root, FlowId flow) { return root == none ? flow : meld(root, flow); }
   FlowId remove_root(FlowId root);
+  /// Any flow of the heap; looks at all of them.
+  FlowId take_out(FlowId root, FlowId flow);
 
  private:
   FlowId meld(FlowId a, FlowId b);
