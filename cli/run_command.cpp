@@ -121,7 +121,7 @@ class RunCommand {
     if (!load()) return exit_bad_input;
     std::optional<std::vector<int>> ranks;
     if (!arguments_.trace.empty()) {
-      ranks = parse_ranks(arguments_.trace_ranks, experiment_->graph.gpu_count());
+      ranks = parse_ranks(arguments_.trace_ranks, static_cast<int>(experiment_->gpus.size()));
       if (!ranks) return exit_bad_input;
       if (ranks->size() > 1 && arguments_.trace == "-") {
         std::cerr << "shardsim run: standard output takes the trace of one rank: "

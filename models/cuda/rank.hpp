@@ -95,6 +95,7 @@ class Rank {
   // CPU thread
   void advance_cpu();
   bool cpu_can_proceed() const;
+  bool begin_step_anew();
   void resume_cpu();
   bool issue(const Op& op);
   bool issue_launch(const Op& op);

@@ -72,11 +72,36 @@ void Rank::resume_cpu() {
 
 void Rank::advance_cpu() {
   resume_cpu();
-  while (cursor_ < program_.ops.size()) {
-    if (!issue(program_.ops[cursor_])) return;
-    ++cursor_;
+  for (;;) {
+    while (cursor_ < program_.ops.size()) {
+      if (!issue(program_.ops[cursor_])) return;
+      ++cursor_;
+    }
+    if (!setup_.repeats_last_step) break;
+    // A step ends with a device synchronisation; the CPU may have run ahead of the clock since.
+    if (!begin_step_anew()) return;
   }
   cpu_state_ = CpuState::finished;
+}
+
+/// Goes back to the beginning of the last step; false if the clock must come up first.
+bool Rank::begin_step_anew() {
+  if (cpu_time_ > context_.queue.now()) {
+    cpu_state_ = CpuState::waiting_time;
+    context_.queue.schedule(cpu_time_, context_.receiver,
+                            static_cast<std::uint32_t>(RankEvent::cpu_wake),
+                            std::uint64_t{slot_} << 16);
+    return false;
+  }
+  std::uint32_t begin = cursor_;
+  while (begin > 0 && program_.ops[begin - 1].code != OpCode::step_begin) --begin;
+  if (begin > 0) --begin;
+  for (std::uint32_t op = begin; op < program_.ops.size(); ++op) {
+    if (program_.ops[op].code != OpCode::record_event) continue;
+    event_times_[program_.ops[op].index] = SimTime::never();
+  }
+  cursor_ = begin;
+  return true;
 }
 
 /// The CPU thread works for this long, pauses not counted.
@@ -287,7 +312,8 @@ std::string Rank::describe_wait() const {
         return "operation " + std::to_string(op);
     }
   };
-  std::string text = "rank " + std::to_string(setup_.rank) + ": ";
+  std::string text = setup_.job.empty() ? "" : setup_.job + ", ";
+  text += "rank " + std::to_string(setup_.rank) + ": ";
   if (cpu_state_ == CpuState::waiting_event) {
     text += "the CPU waits for event " + std::to_string(program_.ops[cursor_].index);
   } else if (cpu_state_ == CpuState::waiting_idle || cpu_state_ == CpuState::waiting_free) {

@@ -59,6 +59,7 @@ struct DeviceCalls {
 
 struct RankSetup {
   int rank = 0;
+  std::string job{};  ///< names ranks of jobs beside the first; empty: none other
   const Program* program = nullptr;
   const KernelTimes* kernel_times = nullptr;
   double compute_slowdown = 1;  ///< factor on every kernel's time, > 0
@@ -71,6 +72,9 @@ struct RankSetup {
   /// For a rank that does not track memory: what its allocations cost all the same, by op (see
   /// rehearse_memory). Null: nothing.
   const std::vector<DeviceCalls>* device_calls = nullptr;
+  /// At the end of its program the last step begins anew, without end. Events of that step must
+  /// have been awaited within it. Only for ranks that do not track memory.
+  bool repeats_last_step = false;
   std::vector<Membership> communicators;  ///< index as Program::communicators
 };
 

@@ -30,7 +30,7 @@ SimTime Simulation::State::mean_step(std::uint32_t slot) const {
 /// The slot with the longest step. Where all wait for one another, the one that computes slowest.
 std::uint32_t Simulation::State::slowest_slot() const {
   std::uint32_t slowest = 0;
-  for (std::uint32_t slot = 1; slot < ranks.size(); ++slot) {
+  for (std::uint32_t slot = 1; slot < own_slots; ++slot) {
     const SimTime time = mean_step(slot);
     const SimTime worst = mean_step(slowest);
     if (time > worst ||
@@ -43,7 +43,7 @@ std::uint32_t Simulation::State::slowest_slot() const {
 
 /// What each kernel takes on the slot's GPU without collectives beside it.
 std::vector<SimTime> Simulation::State::lone_kernel_times(std::uint32_t slot) const {
-  std::vector<SimTime> lone = times.by_load[0];
+  std::vector<SimTime> lone = times[0]->by_load[0];
   for (SimTime& time : lone) {
     time = SimTime::picoseconds(
         std::llround(static_cast<double>(time.picoseconds()) * ranks[slot].compute_slowdown));
@@ -128,6 +128,24 @@ void Simulation::State::fill_links(Result& result) const {
   }
 }
 
+void Simulation::State::fill_jobs(Result& result) const {
+  for (std::size_t i = 0; i < experiment.others.size(); ++i) {
+    const JobPlan& job = experiment.others[i];
+    JobResult& one = result.jobs.emplace_back();
+    one.name = job.name;
+    one.background = job.background;
+    one.gpus = static_cast<int>(job.gpus.size());
+    one.nodes = job.nodes;
+    one.steps = static_cast<int>(other_steps[i].times.size());
+    one.rank_classes = job.layout.classes;
+    if (one.steps == 0) continue;
+    SimTime sum;
+    for (const SimTime time : other_steps[i].times) sum += time;
+    one.step_time = SimTime::picoseconds(sum.picoseconds() / one.steps);
+    one.tokens_per_s = job.tokens_per_step / one.step_time.seconds();
+  }
+}
+
 /// Of a rank that tracks its memory; `log` is its measured step, or null if it got no further than
 /// the step that it is in.
 void Simulation::State::fill_memory(Result& result, std::uint32_t slot, const StepLog* log) const {
@@ -187,8 +205,8 @@ Result Simulation::State::describe_run() const {
   result.scenario_name = experiment.scenario.spec.name;
   result.scenario_file = experiment.scenario.file.string();
   result.overrides = experiment.scenario.overrides;
-  result.gpus = experiment.graph.gpu_count();
-  result.nodes = experiment.graph.node_count();
+  result.gpus = static_cast<int>(experiment.gpus.size());
+  result.nodes = experiment.nodes;
   result.gpu = experiment.gpu.name;
   result.warnings = experiment.warnings;
   result.simulator.events = queue.handled();
@@ -212,12 +230,13 @@ RunOutput Simulation::State::make_output() {
   result.step = analysis.step;
   result.step.time = mean_step(slowest);
   result.critical_path = analysis.critical_path;
-  result.warnings.insert(result.warnings.end(), model.notes().begin(), model.notes().end());
+  result.warnings.insert(result.warnings.end(), experiment.planning->model.notes().begin(), experiment.planning->model.notes().end());
   fill_throughput(result);
   const std::uint32_t tracked = memory_depends_on_time ? slowest : 0;
   fill_memory(result, tracked, &output.logs[tracked]);
   fill_collectives(result, log, analysis);
   fill_links(result);
+  fill_jobs(result);
   const auto busy = stream_occupancy(log, picture_columns);
   for (std::size_t stream = 0; stream < busy.size(); ++stream) {
     const bool used = std::any_of(busy[stream].begin(), busy[stream].end(),

@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "models/nccl/nccl_model.hpp"
 #include "models/nccl/ring_backend.hpp"
 #include "models/network/flow_network.hpp"
 #include "models/scenario/kernel_times.hpp"
 #include "models/scenario/memory_log.hpp"
 #include "models/scenario/simulation.hpp"
+#include "models/network/link_schedule.hpp"
 #include "models/scenario/step_analysis.hpp"
 
 namespace shardsim::scenario {
@@ -38,13 +38,17 @@ struct Simulation::State {
   std::uint32_t steps() const { return experiment.program->step_count; }
 
   // Setting up.
-  /// What the program's collectives take from kernels, by communicator and kind.
-  CollectiveLoads collective_loads();
-  CollectiveLoad collective_load(const cuda::CollectiveSpec& spec);
+  /// What a program's collectives take from kernels, by communicator and kind. `first_instance`:
+  /// of the job's communicators in the backend.
+  CollectiveLoads collective_loads(const cuda::Program& program, const RankLayout& layout,
+                                   std::uint32_t first_instance);
   void set_up_ranks();
+  void add_job(const cuda::Program& program, const RankLayout& layout, int job);
+  void note_step(const cuda::StepRecord& record);
+  void note_other_step(const cuda::StepRecord& record);
+  bool own_job_finished() const { return own_left == 0; }
   void listen();
   void listen_to_allocator();
-  void degrade_links();
 
   // Why there is no result.
   std::optional<RunFailure> failure() const;
@@ -55,6 +59,7 @@ struct Simulation::State {
   void add_transfer_starts(StepLog& log) const;
   void fill_collectives(Result& result, const StepLog& log, const StepAnalysis& analysis) const;
   void fill_links(Result& result) const;
+  void fill_jobs(Result& result) const;
   void fill_memory(Result& result, std::uint32_t slot, const StepLog* log) const;
   void warn_of_retries(Result& result, std::uint32_t slot) const;
   Result describe_run() const;
@@ -66,12 +71,24 @@ struct Simulation::State {
   const Experiment& experiment;
   simcore::EventQueue queue;
   network::FlowNetwork flows;
-  nccl::Planner planner;
-  nccl::NcclModel model;
   nccl::RingBackend backend;
-  cuda::KernelTimes times;
+  std::unique_ptr<network::LinkSchedule> link_schedule;
+  std::vector<std::unique_ptr<cuda::KernelTimes>> times;  ///< by job, the scenario's own first
   std::vector<cuda::DeviceCalls> device_calls;  ///< of ranks that do not track memory
-  std::vector<cuda::RankSetup> ranks;
+  std::vector<cuda::RankSetup> ranks;  ///< those of the own job first, then the others'
+  std::size_t own_slots = 0;
+  std::size_t own_left = 0;            ///< own ranks that have steps to do
+  std::vector<int> job_of_slot;        ///< 0: own; i: Experiment::others[i - 1]
+  struct OtherSteps {
+    std::uint32_t slot = 0;  ///< whose steps are counted: the job's first
+    simcore::SimTime begin;
+    std::vector<simcore::SimTime> times;  ///< without those of the warm-up
+    std::uint32_t seen = 0;
+    std::uint32_t since_own = 0;  ///< since the own job last came to a step's end
+  };
+  std::vector<OtherSteps> other_steps;  ///< by job beside the own
+  /// The last job to be heard of goes on without end if the own job can not.
+  bool given_up = false;
   std::unique_ptr<cuda::Runtime> runtime;
   std::unique_ptr<StepLogger> logger;
   std::unique_ptr<MemoryLogger> memory_logger;
