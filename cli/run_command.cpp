@@ -129,7 +129,10 @@ class RunCommand {
         return exit_bad_input;
       }
     }
-    scenario::Simulation simulation(*experiment_, !arguments_.memory_snapshot.empty());
+    scenario::SimulationOptions options;
+    options.trace_allocator = !arguments_.memory_snapshot.empty();
+    options.ranks = ranks.value_or(std::vector<int>{});
+    scenario::Simulation simulation(*experiment_, options);
     {
       ProgressLine progress("simulating");
       while (simulation.advance(1 << 16)) progress.update(simulation.progress());

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <variant>
 
@@ -18,11 +17,16 @@ inline int launches_of(const KernelSpec& kernel) {
   return work != nullptr ? std::max(1, work->launches) : 1;
 }
 
+/// The nearest whole number to x >= 0, halves up; std::llround without the call.
+inline std::int64_t nearest(double x) {
+  const auto whole = static_cast<std::int64_t>(x);
+  return whole + (x - static_cast<double>(whole) >= 0.5 ? 1 : 0);
+}
+
 /// `time` times `factor`, to the nearest picosecond.
 inline simcore::SimTime scaled(simcore::SimTime time, double factor) {
   if (factor == 1) return time;
-  return simcore::SimTime::picoseconds(
-      std::llround(static_cast<double>(time.picoseconds()) * factor));
+  return simcore::SimTime::picoseconds(nearest(static_cast<double>(time.picoseconds()) * factor));
 }
 
 /// Share of a kernel that is left once it has `worked` at a pace at which it would take `whole`.

@@ -45,7 +45,7 @@ struct LockstepStep {
   std::uint32_t a = UINT32_MAX;
   std::uint32_t b = UINT32_MAX;
   std::uint32_t c = UINT32_MAX;
-  simcore::SimTime time;
+  simcore::SimTime time{};
 };
 
 struct LockstepPlan {

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
-#include <cmath>
 
 #include "models/cuda/kernel_progress.hpp"
 #include "models/cuda/rank.hpp"
@@ -134,8 +133,7 @@ void Rank::schedule_end(std::uint32_t index) {
   Stream& stream = streams_[index];
   const auto whole =
       static_cast<double>(kernel_time(stream.current.op, stream.factor).picoseconds());
-  const auto rest =
-      SimTime::picoseconds(static_cast<std::int64_t>(std::llround(stream.left * whole)));
+  const auto rest = SimTime::picoseconds(nearest(stream.left * whole));
   SimTime ready = stream.updated + rest;
   if (setup_.pace != nullptr) ready = setup_.pace->after(stream.updated, rest);
   const SimTime end = std::max(ready, stream.floor);

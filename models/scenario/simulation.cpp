@@ -23,8 +23,9 @@ constexpr SimTime latest_moment = SimTime::microseconds(4'000'000'000'000);
 
 }  // namespace
 
-Simulation::State::State(const Experiment& given, bool trace_allocator)
+Simulation::State::State(const Experiment& given, const SimulationOptions& wishes)
     : experiment(given),
+      options(wishes),
       flows(given.graph, queue),
       backend(given.graph, flows, queue, given.planning->model) {
   set_up_ranks();
@@ -33,9 +34,15 @@ Simulation::State::State(const Experiment& given, bool trace_allocator)
         std::make_unique<network::LinkSchedule>(given.perturbations.link_changes,
                                                 given.graph.links().size(), flows, queue, backend);
   }
-  runtime = std::make_unique<cuda::Runtime>(given.runtime, ranks, backend, queue);
+  listen_to_collectives();
+  if (!start_lockstep()) start_runtime(backend, queue);
+}
+
+void Simulation::State::start_runtime(cuda::CollectiveBackend& collectives,
+                                      simcore::EventQueue& events) {
+  runtime = std::make_unique<cuda::Runtime>(experiment.runtime, ranks, collectives, events);
   listen();
-  if (trace_allocator) listen_to_allocator();
+  if (options.trace_allocator) listen_to_allocator();
   runtime->start();
 }
 
@@ -118,6 +125,9 @@ void Simulation::State::listen() {
       note_other_step(record);
     }
   });
+}
+
+void Simulation::State::listen_to_collectives() {
   backend.collective_finished.listen([this](const nccl::CollectiveRecord& record) {
     transfers[record.instance].push_back(record.last_arrival);
     CollectiveChoice& choice = choices[{record.instance, record.spec->kind}];
@@ -134,7 +144,7 @@ void Simulation::State::note_step(const cuda::StepRecord& record) {
       retries_in_warmup[record.slot] = runtime->memory(record.slot).num_alloc_retries;
     }
     persistent[record.slot] = runtime->memory(record.slot).allocated;
-    if (record.slot == 0 && record.step == first_measured()) {
+    if (record.slot == 0 && record.step == first_measured() && !replay) {
       flows.reset_statistics();
       statistics_begin = queue.now();
     }
@@ -167,25 +177,27 @@ void Simulation::State::listen_to_allocator() {
   });
 }
 
-Simulation::Simulation(const Experiment& experiment, bool trace_allocator)
-    : state_(std::make_unique<State>(experiment, trace_allocator)) {}
+Simulation::Simulation(const Experiment& experiment, const SimulationOptions& options)
+    : state_(std::make_unique<State>(experiment, options)) {}
 
 Simulation::~Simulation() = default;
 
 bool Simulation::advance(std::uint64_t events) {
+  if (!state_->runtime) return state_->advance_lockstep();
   for (std::uint64_t i = 0; i < events; ++i) {
-    if (state_->runtime->out_of_memory() || state_->queue.now() > latest_moment) return false;
+    if (state_->runtime->out_of_memory() || state_->now() > latest_moment) return false;
     if (state_->own_job_finished() || state_->given_up) return false;
-    if (!state_->queue.step()) return false;
+    if (!state_->step()) return false;
   }
   return true;
 }
 
 double Simulation::progress() const {
+  if (state_->lockstep) return state_->lockstep->progress();
   return static_cast<double>(state_->finished_steps) / std::max(1U, state_->steps());
 }
 
-std::uint64_t Simulation::events() const { return state_->queue.handled(); }
+std::uint64_t Simulation::events() const { return state_->events(); }
 
 std::expected<RunOutput, RunFailure> Simulation::finish() {
   if (auto failure = state_->failure()) return std::unexpected(std::move(*failure));
@@ -197,7 +209,7 @@ AllocatorTrace Simulation::allocator_trace() {
   trace.program = state_->experiment.program.get();
   trace.spec = state_->experiment.runtime.allocator;
   trace.records = std::move(state_->allocator_records);
-  trace.segments = state_->runtime->memory_snapshot(0);
+  if (state_->runtime) trace.segments = state_->runtime->memory_snapshot(0);
   return trace;
 }
 
@@ -236,15 +248,16 @@ RunFailure Simulation::State::out_of_memory(const cuda::OutOfMemory& what) const
 }
 
 std::optional<RunFailure> Simulation::State::failure() const {
-  if (runtime->out_of_memory()) return out_of_memory(*runtime->out_of_memory());
-  if (queue.now() > latest_moment) {
+  if (runtime && runtime->out_of_memory()) return out_of_memory(*runtime->out_of_memory());
+  if (now() > latest_moment) {
     return RunFailure{"the run takes more than 46 days of simulated time", {}, {}};
   }
   if (own_job_finished()) return std::nullopt;
-  RunFailure failure{"deadlock: nothing can go on", runtime->deadlock_report(), {}};
+  RunFailure failure{"deadlock: nothing can go on", {}, {}};
+  if (runtime) failure.details = runtime->deadlock_report();
   if (backend.failure()) failure.message = nccl::to_text(*backend.failure());
   for (const PerturbationSpec& one : experiment.scenario.spec.perturb) {
-    if (one.dies_at && *one.dies_at <= queue.now()) {
+    if (one.dies_at && *one.dies_at <= now()) {
       failure.message = fmt::format("rank {} died at {}, and the others wait for it", *one.rank,
                                     simcore::to_text(*one.dies_at));
     }

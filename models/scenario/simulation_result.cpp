@@ -63,7 +63,7 @@ void Simulation::State::add_transfer_starts(StepLog& log) const {
   }
   log.transfer_starts.resize(program.communicators.size());
   for (std::size_t id = 0; id < program.communicators.size(); ++id) {
-    const auto& all = transfers[experiment.layout.memberships[log.slot][id].instance];
+    const auto& all = transfers[ranks[log.slot].communicators[id].instance];
     const auto from = std::min(all.size(), before[id]);
     const auto to = std::min(all.size(), before[id] + within[id]);
     log.transfer_starts[id].assign(all.begin() + static_cast<std::ptrdiff_t>(from),
@@ -75,7 +75,7 @@ void Simulation::State::fill_collectives(Result& result, const StepLog& log,
                                          const StepAnalysis& analysis) const {
   for (const auto& [key, totals] : analysis.collectives) {
     const auto& [id, kind] = key;
-    const std::uint32_t instance = experiment.layout.memberships[log.slot][id].instance;
+    const std::uint32_t instance = ranks[log.slot].communicators[id].instance;
     CollectiveResult one;
     one.kind = collective_name(kind);
     one.group = experiment.program->communicators[id];
@@ -120,7 +120,7 @@ void Simulation::State::fill_links(Result& result) const {
   const std::size_t shown = std::min<std::size_t>(20, all.size());
   std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(shown), all.end(),
                     busier);
-  const double window = std::max(1e-12, (queue.now() - statistics_begin).seconds());
+  const double window = std::max(1e-12, (now() - statistics_begin).seconds());
   for (std::size_t i = 0; i < shown; ++i) {
     result.links.push_back(LinkResult{
         experiment.graph.link_name(all[i].link), Bytes{std::llround(all[i].statistics.bytes)},
@@ -209,8 +209,11 @@ Result Simulation::State::describe_run() const {
   result.nodes = experiment.nodes;
   result.gpu = experiment.gpu.name;
   result.warnings = experiment.warnings;
-  result.simulator.events = queue.handled();
-  result.simulator.simulated_ranks = static_cast<int>(ranks.size());
+  result.simulator.events = events();
+  result.simulator.simulated_ranks = experiment.layout.classes;
+  for (const JobPlan& job : experiment.others) {
+    result.simulator.simulated_ranks += job.layout.classes;
+  }
   result.simulator.rank_classes = experiment.layout.classes;
   result.simulator.fidelity = "flow";
   return result;
@@ -244,6 +247,9 @@ RunOutput Simulation::State::make_output() {
     if (used) {
       result.streams.push_back({experiment.program->streams[stream].name, busy[stream]});
     }
+  }
+  for (StepLog& one : output.logs) {
+    if (!replayed.empty()) one.slot = replayed[one.slot];
   }
   return output;
 }

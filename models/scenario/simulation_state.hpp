@@ -2,6 +2,7 @@
 // says why it failed, simulation_result.cpp makes the result.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -10,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "models/cuda/lockstep_run.hpp"
+#include "models/cuda/replay_backend.hpp"
 #include "models/nccl/ring_backend.hpp"
 #include "models/network/flow_network.hpp"
 #include "models/scenario/kernel_times.hpp"
@@ -29,7 +32,7 @@ struct CollectiveChoice {
 };
 
 struct Simulation::State {
-  State(const Experiment& given, bool trace_allocator);
+  State(const Experiment& given, const SimulationOptions& wishes);
 
   std::uint32_t first_measured() const {
     return static_cast<std::uint32_t>(experiment.scenario.spec.steps.warmup);
@@ -43,11 +46,22 @@ struct Simulation::State {
   CollectiveLoads collective_loads(const cuda::Program& program, const RankLayout& layout,
                                    std::uint32_t first_instance);
   void set_up_ranks();
+  void start_runtime(cuda::CollectiveBackend& collectives, simcore::EventQueue& events);
+  /// All ranks at once, where that is possible; then some of them again for the details.
+  bool start_lockstep();
+  bool advance_lockstep();
+  void replay_some();
+  std::vector<std::uint32_t> slots_to_replay() const;
+  /// Handles an event; false if there is none.
+  bool step() { return replay ? replay_queue.step() : queue.step(); }
+  simcore::SimTime now() const { return std::max(queue.now(), replay_queue.now()); }
+  std::uint64_t events() const;
   void add_job(const cuda::Program& program, const RankLayout& layout, int job);
   void note_step(const cuda::StepRecord& record);
   void note_other_step(const cuda::StepRecord& record);
   bool own_job_finished() const { return own_left == 0; }
   void listen();
+  void listen_to_collectives();
   void listen_to_allocator();
 
   // Why there is no result.
@@ -69,6 +83,7 @@ struct Simulation::State {
   std::vector<simcore::SimTime> lone_kernel_times(std::uint32_t slot) const;
 
   const Experiment& experiment;
+  const SimulationOptions options;
   simcore::EventQueue queue;
   network::FlowNetwork flows;
   nccl::RingBackend backend;
@@ -89,7 +104,15 @@ struct Simulation::State {
   std::vector<OtherSteps> other_steps;  ///< by job beside the own
   /// The last job to be heard of goes on without end if the own job can not.
   bool given_up = false;
-  std::unique_ptr<cuda::Runtime> runtime;
+  std::unique_ptr<cuda::Runtime> runtime;  ///< null while the lockstep runs
+
+  std::vector<cuda::RankSetup> lockstep_ranks;
+  std::unique_ptr<cuda::LockstepRun> lockstep;
+  std::size_t first_measured_collective = 0;
+  simcore::EventQueue replay_queue;
+  std::unique_ptr<cuda::ReplayBackend> replay;
+  std::vector<std::uint32_t> replayed;  ///< the layout's slot of each of `ranks`; empty: the same
+
   std::unique_ptr<StepLogger> logger;
   std::unique_ptr<MemoryLogger> memory_logger;
   std::vector<cuda::AllocatorRecord> allocator_records;  ///< of slot 0, if wanted
