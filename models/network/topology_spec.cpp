@@ -142,8 +142,8 @@ void FabricSpec::describe(simcore::Fields<FabricSpec>& fields) {
       "joined to its neighbours; `links`: as the list `links` says.");
   fields
       .optional("nodes_per_leaf", &FabricSpec::nodes_per_leaf,
-                "Nodes of a group, which share leaves.")
-      .range(1, most_nodes);
+                "Nodes of a group, which share leaves; 0 where there are none.")
+      .range(0, most_nodes);
   fields
       .optional("oversubscription", &FabricSpec::oversubscription,
                 "Bandwidth into a leaf from its NICs over bandwidth to the spines; 2 means 2:1.")
