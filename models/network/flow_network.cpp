@@ -138,7 +138,8 @@ void FlowNetwork::State::remove_variable(VariableId variable) {
 
 void FlowNetwork::State::note_change(VariableId variable) {
   schedule_solve();
-  if (std::exchange(variables[variable].changed, true)) return;
+  if (variables[variable].changed != 0) return;
+  variables[variable].changed = 1;
   changed.push_back(variable);
 }
 
@@ -278,7 +279,8 @@ void FlowNetwork::State::schedule_solve() {
 void FlowNetwork::State::report_change(VariableId variable) {
   VariableProgress& progress = variables[variable];
   VariableLoad& load = sharing.loads()[variable];
-  const std::uint32_t before = std::exchange(progress.solved_count, load.count);
+  const std::uint32_t before = progress.solved_count;
+  progress.solved_count = load.count & ~(1U << 31U);
   if (load.count < before) {
     for (const VariableUse& use : sharing.uses(variable)) {
       solver.flows_left(use.link_class, progress.rate);
@@ -315,7 +317,7 @@ void FlowNetwork::State::solve() {
   counters.rates_solved += solved.size();
   for (const VariableId variable : solved) take_rate(variable, sharing.loads()[variable].rate);
   for (const VariableId variable : changed) {
-    variables[variable].changed = false;
+    variables[variable].changed = 0;
     if (sharing.loads()[variable].count == 0) continue;
     take_rate(variable, sharing.loads()[variable].rate);
     set_finish(variable);
