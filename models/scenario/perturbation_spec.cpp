@@ -11,11 +11,24 @@ constexpr SimTime zero;
 
 void JitterSpec::describe(Fields<JitterSpec>& fields) {
   fields
-      .required("compute", &JitterSpec::compute,
-                "Standard deviation of a kernel's time, as a share of it; its mean stays.")
+      .optional("compute", &JitterSpec::compute,
+                "Standard deviation of a kernel's time, as a share of it, drawn anew for each rank "
+                "and kernel; the mean stays.")
       .range(simcore::Fraction{0}, simcore::Fraction{10});
+  fields
+      .optional("gpu", &JitterSpec::gpu,
+                "Standard deviation of the speed of GPUs: a factor on all kernels' times, drawn "
+                "once for each rank.")
+      .range(simcore::Fraction{0}, simcore::Fraction{1});
   fields.optional("distribution", &JitterSpec::distribution,
-                  "Of the factor on each kernel's time, drawn anew for each rank and kernel.");
+                  "Of the factors on times, whose mean is 1.");
+}
+
+void JitterSpec::check(const JitterSpec& spec, const simcore::ConfigNode& node,
+                       simcore::Diagnostics& diagnostics) {
+  if (node.has("compute") || node.has("gpu")) return;
+  static_cast<void>(spec);
+  diagnostics.error(node.where(), "jitter of nothing; expected compute or gpu");
 }
 
 void PauseSpec::describe(Fields<PauseSpec>& fields) {

@@ -15,8 +15,11 @@ namespace shardsim::scenario {
 
 struct JitterSpec {
   simcore::Fraction compute{};
+  simcore::Fraction gpu{};
   cuda::Distribution distribution = cuda::Distribution::normal;
   static void describe(simcore::Fields<JitterSpec>& fields);
+  static void check(const JitterSpec& spec, const simcore::ConfigNode& node,
+                    simcore::Diagnostics& diagnostics);
 };
 
 struct PauseSpec {

@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "simcore/counter_random.hpp"
+
 namespace shardsim::scenario {
 
 using simcore::BitRate;
@@ -48,6 +50,14 @@ std::vector<network::LinkChange> changes_of(const std::vector<PerturbationSpec>&
   return changes;
 }
 
+/// Never so fast that kernels would take no time.
+double speed_factor(const JitterSpec& spec, std::uint64_t seed, std::size_t rank) {
+  constexpr double least = 0.01;
+  const cuda::Jitter spread{spec.distribution, spec.gpu.value, seed};
+  return std::max(least,
+                  spread.factor_at(simcore::CounterStream(seed, "gpu_speed", rank).uniform(0)));
+}
+
 }  // namespace
 
 double Perturbations::slowdown(int rank) const {
@@ -76,6 +86,10 @@ Perturbations resolve(const std::vector<PerturbationSpec>& specs, const network:
       const auto first = static_cast<std::size_t>(one.rank.value_or(0));
       for (std::size_t rank = first; rank < (one.rank ? first + 1 : count); ++rank) {
         pace(rank).add_jitter(jitter, static_cast<int>(rank));
+        if (one.jitter->gpu.value > 0) {
+          made.slowdowns.resize(count, 1.0);
+          made.slowdowns[rank] *= speed_factor(*one.jitter, jitter.seed, rank);
+        }
       }
     }
     if (!one.rank) continue;
@@ -95,7 +109,7 @@ std::vector<Colour> colours_of_ranks(const std::vector<PerturbationSpec>& specs,
   std::vector<Colour> colours(static_cast<std::size_t>(ranks), 0);
   Colour next = 1;
   const bool all_jitter = std::ranges::any_of(specs, [](const PerturbationSpec& one) {
-    return one.jitter && one.jitter->compute.value > 0 && !one.rank;
+    return one.jitter && (one.jitter->compute.value > 0 || one.jitter->gpu.value > 0) && !one.rank;
   });
   using Effect = std::vector<std::int64_t>;
   std::map<std::int64_t, Effect> effects;  // by rank

@@ -114,8 +114,13 @@ void Simulation::State::add_job(const cuda::Program& program, const RankLayout& 
 }
 
 void Simulation::State::listen() {
+  // A log takes up to a megabyte.
+  constexpr std::size_t most_logs = 2048;
   std::vector<bool> wanted(ranks.size(), false);
-  std::fill_n(wanted.begin(), own_slots, true);
+  std::fill_n(wanted.begin(), std::min(own_slots, most_logs), true);
+  if (own_slots > most_logs) {
+    for (const std::uint32_t slot : named_slots()) wanted[slot] = true;
+  }
   logger = std::make_unique<StepLogger>(*runtime, ranks, wanted, steps() - 1);
   memory_logger = std::make_unique<MemoryLogger>(*runtime, ranks);
   runtime->step_boundary.listen([this](const cuda::StepRecord& record) {

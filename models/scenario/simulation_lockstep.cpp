@@ -1,6 +1,5 @@
 // Many simulated ranks: all of them at once for their times, then a few again for the details.
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "models/scenario/simulation_state.hpp"
@@ -52,7 +51,13 @@ std::vector<std::uint32_t> Simulation::State::slots_to_replay() const {
       slowest = slot;
     }
   }
-  std::set<std::uint32_t> chosen{0, slowest};
+  std::set<std::uint32_t> chosen = named_slots();
+  chosen.insert(slowest);
+  return {chosen.begin(), chosen.end()};
+}
+
+std::set<std::uint32_t> Simulation::State::named_slots() const {
+  std::set<std::uint32_t> chosen{0};
   const auto add = [&](std::int64_t rank) {
     if (rank >= static_cast<std::int64_t>(experiment.layout.slot_of_rank.size())) return;
     chosen.insert(experiment.layout.slot_of_rank[static_cast<std::size_t>(rank)]);
@@ -62,7 +67,7 @@ std::vector<std::uint32_t> Simulation::State::slots_to_replay() const {
   for (const PerturbationSpec& one : experiment.scenario.spec.perturb) {
     if (one.rank && chosen.size() < most_named) add(*one.rank);
   }
-  return {chosen.begin(), chosen.end()};
+  return chosen;
 }
 
 void Simulation::State::replay_some() {

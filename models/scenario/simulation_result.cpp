@@ -41,6 +41,16 @@ std::uint32_t Simulation::State::slowest_slot() const {
   return slowest;
 }
 
+const StepLog& Simulation::State::slowest_log(const std::vector<StepLog>& logs) const {
+  const std::uint32_t slowest = slowest_slot();
+  const StepLog* best = &logs.front();
+  for (const StepLog& log : logs) {
+    if (log.slot == slowest) return log;
+    if (mean_step(log.slot) > mean_step(best->slot)) best = &log;
+  }
+  return *best;
+}
+
 /// What each kernel takes on the slot's GPU without collectives beside it.
 std::vector<SimTime> Simulation::State::lone_kernel_times(std::uint32_t slot) const {
   std::vector<SimTime> lone = times[0]->by_load[0];
@@ -223,20 +233,19 @@ RunOutput Simulation::State::make_output() {
   RunOutput output;
   output.logs = logger->take();
   for (StepLog& log : output.logs) add_transfer_starts(log);
-  const std::uint32_t slowest = slowest_slot();
-  const StepLog& log = output.logs[slowest];
-  const StepAnalysis analysis = analyse(log, lone_kernel_times(slowest));
+  const StepLog& log = slowest_log(output.logs);
+  const StepAnalysis analysis = analyse(log, lone_kernel_times(log.slot));
 
   Result& result = output.result;
   result = describe_run();
   result.rank = log.rank;
   result.step = analysis.step;
-  result.step.time = mean_step(slowest);
+  result.step.time = mean_step(slowest_slot());
   result.critical_path = analysis.critical_path;
   result.warnings.insert(result.warnings.end(), experiment.planning->model.notes().begin(), experiment.planning->model.notes().end());
   fill_throughput(result);
-  const std::uint32_t tracked = memory_depends_on_time ? slowest : 0;
-  fill_memory(result, tracked, &output.logs[tracked]);
+  const StepLog& tracked = memory_depends_on_time ? log : output.logs.front();
+  fill_memory(result, tracked.slot, &tracked);
   fill_collectives(result, log, analysis);
   fill_links(result);
   fill_jobs(result);

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,6 +53,8 @@ struct Simulation::State {
   bool advance_lockstep();
   void replay_some();
   std::vector<std::uint32_t> slots_to_replay() const;
+  /// Slots of rank 0, of the ranks that were asked for and of some that perturbations name.
+  std::set<std::uint32_t> named_slots() const;
   /// Handles an event; false if there is none.
   bool step() { return replay ? replay_queue.step() : queue.step(); }
   simcore::SimTime now() const { return std::max(queue.now(), replay_queue.now()); }
@@ -80,6 +83,8 @@ struct Simulation::State {
   void fill_throughput(Result& result) const;
   simcore::SimTime mean_step(std::uint32_t slot) const;
   std::uint32_t slowest_slot() const;
+  /// The slowest of those whose log is kept.
+  const StepLog& slowest_log(const std::vector<StepLog>& logs) const;
   std::vector<simcore::SimTime> lone_kernel_times(std::uint32_t slot) const;
 
   const Experiment& experiment;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -10,11 +12,11 @@
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "models/scenario/experiment.hpp"
 #include "models/scenario/simulation.hpp"
 #include "simcore/random.hpp"
-#include "tests/golden/program.hpp"
 
 namespace shardsim::scenario {
 namespace {
@@ -156,11 +158,16 @@ void compare(const StepLog& a, const StepLog& b) {
 
 /// True if the scenario ran.
 bool hold(std::uint64_t seed) {
-  const ScratchFolder scratch;
   const std::string text = random_scenario(seed);
   CAPTURE(seed);
   CAPTURE(text);
-  const std::filesystem::path file = scratch.write("random.yaml", text);
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / fmt::format("shardsim-{}-{}.yaml", getpid(), seed);
+  std::ofstream(file) << text;
+  const struct Removal {
+    const std::filesystem::path& file;
+    ~Removal() { std::filesystem::remove(file); }
+  } removal{file};
   const auto exact = run(file, true, false);
   if (!exact) return false;
   for (const bool every_rank : {false, true}) {
