@@ -34,10 +34,24 @@ CollectiveTiming timing_of(const FlowTiming& flow, const Traffic& traffic) {
   return made;
 }
 
+/// Makes the whole take `time` where nothing else uses the links.
+void set_time(SimTime time, CollectiveTiming& timing) {
+  double rate = timing.traffic->rate.bytes_per_second;
+  if (timing.cap.bytes_per_second > 0) rate = std::min(rate, timing.cap.bytes_per_second);
+  if (rate <= 0) {
+    timing.latency = time;
+    return;
+  }
+  const double seconds = timing.flow_bytes / rate;
+  timing.latency = std::max(SimTime{}, time - SimTime::from_seconds(seconds));
+  if (seconds > time.seconds()) timing.flow_bytes = time.seconds() * rate;
+}
+
 }  // namespace
 
-NcclModel::NcclModel(const Planner& planner, TimingConstants constants, RingTuning stand_in)
-    : planner_(planner), constants_(constants), rings_(std::move(stand_in)) {}
+NcclModel::NcclModel(const Planner& planner, TimingConstants constants, RingTuning stand_in,
+                     DataPath path)
+    : planner_(planner), constants_(constants), rings_(std::move(stand_in)), path_(path) {}
 
 std::expected<CollectiveTiming, NoRoute> NcclModel::timing(const cuda::CollectiveSpec& spec,
                                                            CommunicatorPlan& plan) const {
@@ -48,12 +62,18 @@ std::expected<CollectiveTiming, NoRoute> NcclModel::timing(const cuda::Collectiv
 
 std::expected<CarriedOut, NoRoute> NcclModel::carry_out(const cuda::CollectiveSpec& spec,
                                                         CommunicatorPlan& plan) const {
+  return carry_out(spec, plan, path_);
+}
+
+std::expected<CarriedOut, NoRoute> NcclModel::carry_out(const cuda::CollectiveSpec& spec,
+                                                        CommunicatorPlan& plan,
+                                                        DataPath path) const {
   if (plan.ranks() == 1) return CarriedOut{};
   const auto shape = shape_of(plan.graph(), plan.domains());
   if (!shape) return stand_in(spec, plan, "a communicator with nodes of unequal size");
   const auto planned = planner_.plan(*shape);
   if (!planned) return stand_in(spec, plan, planned.error());
-  return carry_out(spec, plan, **planned);
+  return carry_out(spec, plan, **planned, path);
 }
 
 std::expected<CarriedOut, NoRoute> NcclModel::stand_in(const cuda::CollectiveSpec& spec,
@@ -67,7 +87,8 @@ std::expected<CarriedOut, NoRoute> NcclModel::stand_in(const cuda::CollectiveSpe
 
 std::expected<CarriedOut, NoRoute> NcclModel::carry_out(const cuda::CollectiveSpec& spec,
                                                         CommunicatorPlan& plan,
-                                                        const PlannedCommunicator& planned) const {
+                                                        const PlannedCommunicator& planned,
+                                                        DataPath path) const {
   const auto collective = collective_of(spec.kind);
   if (!collective) return send_messages(spec, plan, planned);
   const auto choice = planned.selector->choose({*collective, spec.bytes, spec.type});
@@ -84,11 +105,37 @@ std::expected<CarriedOut, NoRoute> NcclModel::carry_out(const cuda::CollectiveSp
   const int heads = planned.selector->schedule_inputs().nvls_heads;
   CarriedOut made;
   made.timing = timing_of(flow_timing(constants_, spec.kind, *choice, transfer, heads), **traffic);
+  if (path == DataPath::chunk) {
+    const Operation operation{*collective, spec.bytes, spec.type};
+    const ChunkedCollective chunks(planned, constants_, operation, *choice, transfer);
+    set_time(chunks.run().time, made.timing);
+  }
   made.timing.algorithm = name(choice->algorithm);
   made.timing.protocol = name(choice->protocol);
   made.timing.channels = choice->channels;
   made.choice = *choice;
   return made;
+}
+
+std::expected<void, std::string> NcclModel::trace(const cuda::CollectiveSpec& spec,
+                                                  CommunicatorPlan& plan,
+                                                  const TraceVisitor& visit) const {
+  const auto shape = shape_of(plan.graph(), plan.domains());
+  if (plan.ranks() == 1 || !shape) return std::unexpected("the communicator has no channels");
+  const auto planned = planner_.plan(*shape);
+  if (!planned) return std::unexpected(planned.error());
+  const auto collective = collective_of(spec.kind);
+  if (!collective) return std::unexpected("messages between pairs have no trace");
+  const Operation operation{*collective, spec.bytes, spec.type};
+  const auto choice = (*planned)->selector->choose(operation);
+  if (!choice) return std::unexpected(choice.error());
+  if (is_collnet(choice->algorithm)) return std::unexpected("CollNet has no trace");
+  const auto traffic = plan.traffic(pattern_of(spec.kind, choice->algorithm));
+  if (!traffic) return std::unexpected("no route between ranks");
+  const TimedTransfer transfer{static_cast<double>(spec.bytes.count), plan.ranks(), plan.nodes(),
+                               *traffic};
+  ChunkedCollective(**planned, constants_, operation, *choice, transfer).trace(visit);
+  return {};
 }
 
 std::expected<CarriedOut, NoRoute> NcclModel::send_messages(
