@@ -1,11 +1,12 @@
 // The clock of one channel: when each slice of its program is moved.
 //
 // Models: a slice starts when its worker is free, its data have come in on every input and every
-// output has room: a FIFO holds eight steps. It takes what its bytes take at the channel's pace. A
-// chunk is handed over as a whole: the receiver may start on its first slice when the sender is
-// through with the last one and the connection's synchronisation is over, less the share of the
-// moving in which the synchronisation is done on the side. Room is given back when the receiver is
-// through with a slice.
+// output has room: a FIFO holds eight steps, and between nodes there is one on either side of the
+// network. It takes what its bytes take at the channel's pace. A chunk is handed over as a whole:
+// the receiver may start on its first slice when the sender is through with the last one and the
+// connection's synchronisation is over, less a share of the moving: that in which synchronisation
+// is done on the side, or after which the receiver may follow closely. Room is given back when the
+// receiver is through with a slice.
 // Assumes that the pace is constant. So every time follows from earlier ones alone (a timed event
 // graph), and workers are served in any order, as far as data and room allow; no queue of events is
 // needed. Once a loop ends in the same state as the one before, shifted in time, so does every
@@ -17,6 +18,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -27,6 +29,7 @@ namespace shardsim::nccl {
 
 /// Synchronisation of a connection, once for a chunk: `fixed_ps`, and for up to `burst_bytes` of it
 /// `burst_ps_per_byte`, and `ps_per_byte` for all; less `overlap` of the time in which it is moved.
+/// Negative where a receiver may start before the sender is through.
 struct HopCost {
   double fixed_ps = 0;
   double burst_bytes = 0;
@@ -38,8 +41,7 @@ struct HopCost {
     const auto size = static_cast<double>(bytes);
     const double alone =
         fixed_ps + std::min(size, burst_bytes) * burst_ps_per_byte + size * ps_per_byte;
-    return static_cast<std::int64_t>(
-        std::max(0.0, alone - overlap * static_cast<double>(moving_ps)) + 0.5);
+    return static_cast<std::int64_t>(std::floor(alone - overlap * static_cast<double>(moving_ps)));
   }
 };
 
@@ -75,13 +77,14 @@ class ChannelEngine {
   ChannelRun run(int channel, SteadyState steady);
 
  private:
-  static constexpr std::size_t slots = steps_per_buffer;
+  static constexpr std::size_t slots = 2 * steps_per_buffer;
 
   struct Connection {
     std::array<std::int64_t, slots> ready;  ///< ps, of message m at m % slots
     std::array<std::int64_t, slots> freed;
     std::int64_t sent = 0;
     std::int64_t received = 0;
+    std::int64_t window = 0;  ///< messages that may be under way
     std::int32_t from = 0;
     std::int32_t to = 0;
     std::int32_t peer_of_receiver = 0;  ///< rank
@@ -125,7 +128,6 @@ class ChannelEngine {
   const Slicing slicing_;
   const ChannelCosts costs_;
   Recorder& recorder_;
-  std::int64_t window_;
   std::int64_t limit_ = 0;  ///< loops that workers may do at present
   std::int32_t channel_ = 0;
   std::int64_t messages_ = 0;
@@ -145,7 +147,6 @@ ChannelEngine<Program, Recorder>::ChannelEngine(const Program& program, const Ch
       slicing_(slicing),
       costs_(costs),
       recorder_(recorder),
-      window_(slicing.window()),
       connections_(layout.connections.size()),
       workers_(layout.workers.size()),
       queue_(layout.workers.size() + 1) {
@@ -155,6 +156,7 @@ ChannelEngine<Program, Recorder>::ChannelEngine(const Program& program, const Ch
     connection.from = ends.from;
     connection.to = ends.to;
     connection.kind = ends.kind;
+    connection.window = slicing.window() * (ends.kind == ConnectionKind::between ? 2 : 1);
     connection.peer_of_receiver = layout.workers[static_cast<std::size_t>(ends.from)].rank;
     connection.peer_of_sender = layout.workers[static_cast<std::size_t>(ends.to)].rank;
   }
@@ -193,7 +195,7 @@ bool ChannelEngine<Program, Recorder>::possible(const Worker& worker) const {
   }
   for (unsigned i = p.first_output; i < unsigned{p.first_output} + p.outputs; ++i) {
     const Connection& c = connections_[worker.outputs[i]];
-    if (c.sent - c.received == window_) return false;
+    if (c.sent - c.received == c.window) return false;
   }
   return true;
 }
@@ -208,8 +210,8 @@ void ChannelEngine<Program, Recorder>::move_slice(std::int32_t number, Worker& w
   }
   for (unsigned i = p.first_output; i < unsigned{p.first_output} + p.outputs; ++i) {
     const Connection& c = connections_[worker.outputs[i]];
-    if (c.sent < window_) continue;
-    start = std::max(start, c.freed[static_cast<std::size_t>(c.sent - window_) % slots]);
+    if (c.sent < c.window) continue;
+    start = std::max(start, c.freed[static_cast<std::size_t>(c.sent - c.window) % slots]);
   }
   const std::int64_t bytes = std::min(worker.slice_bytes, worker.rest_bytes);
   const bool last = worker.slice + 1 == slicing_.slices;
@@ -309,7 +311,7 @@ void ChannelEngine<Program, Recorder>::read_state(std::vector<std::int64_t>& sta
   for (const Connection& c : connections_) {
     assert(c.sent == c.received);
     if (c.received == 0) continue;  // a ring's connection that a chain does not use
-    for (std::int64_t m = c.received - window_; m < c.received; ++m) {
+    for (std::int64_t m = c.received - c.window; m < c.received; ++m) {
       state.push_back(m < 0 ? 0 : c.freed[static_cast<std::size_t>(m) % slots]);
     }
   }
@@ -327,7 +329,7 @@ void ChannelEngine<Program, Recorder>::skip(std::int64_t loops, std::int64_t per
   for (Connection& c : connections_) {
     if (c.received == 0) continue;
     // How many messages a loop has does not matter: what is in the state is by age.
-    for (std::int64_t age = window_; age >= 1; --age) {
+    for (std::int64_t age = c.window; age >= 1; --age) {
       c.freed[static_cast<std::size_t>(c.received - age) % slots] = *next++ + shift;
     }
   }

@@ -24,28 +24,32 @@ double& per_byte(ChunkCosts& costs, Work work) {
   return costs.channel.ps_per_byte[static_cast<std::size_t>(work)];
 }
 
-void set_hops(ChunkCosts& costs, const ProtocolTiming& p, const Traffic& traffic) {
+void set_hops(ChunkCosts& costs, const ProtocolTiming& p, const Traffic& traffic, double overlap) {
   HopCost cost;
   cost.burst_bytes = p.burst_bytes;
   cost.burst_ps_per_byte = p.burst_bytes > 0 ? ps_of(p.burst_gbps) : 0;
-  cost.overlap = std::max(p.overlap, least_overlap);
+  cost.overlap = overlap;
   cost.fixed_ps = (traffic.inside.mean.microseconds() + p.step_us) * ps_per_us;
   hop(costs, ConnectionKind::inside) = cost;
   cost.fixed_ps = (traffic.between.mean.microseconds() + p.network_step_us) * ps_per_us;
   hop(costs, ConnectionKind::between) = cost;
 }
 
-ChunkCosts ring_costs(const TimingConstants& constants, const Choice& choice, double channels,
-                      const TimedTransfer& t) {
+ChunkCosts ring_costs(const TimingConstants& constants, Collective collective, const Choice& choice,
+                      double channels, const TimedTransfer& t) {
   const ProtocolTiming& p = constants.ring[choice.protocol];
   ChunkCosts costs;
   costs.start_us = p.start_us;
   const double wire = std::min(wire_gbps(t) / channels, constants.copy_gbps * p.wire_factor);
   per_byte(costs, Work::move) = ps_of(wire * p.efficiency / p.wire_factor);
+  const bool chain = collective == Collective::broadcast || collective == Collective::reduce;
+  const double share = chain ? following_share(p, choice.protocol, 1, 1) : p.overlap;
+  set_hops(costs, p, *t.traffic, std::max(share, least_overlap));
   if (choice.protocol == Protocol::simple) {
     per_byte(costs, Work::keep) = ps_of(constants.copy_gbps);
+  } else if (chain) {
+    per_byte(costs, Work::keep) = share * per_byte(costs, Work::move);
   }
-  set_hops(costs, p, *t.traffic);
   if (t.ranks > t.nodes && t.nodes > 1) {
     const double inside = hop(costs, ConnectionKind::inside).fixed_ps;
     double& between = hop(costs, ConnectionKind::between).fixed_ps;
@@ -59,9 +63,13 @@ ChunkCosts tree_costs(const TimingConstants& constants, const Choice& choice, do
   const ProtocolTiming& p = constants.tree[choice.protocol];
   ChunkCosts costs;
   costs.start_us = p.start_us;
-  const double wire = std::min(wire_gbps(t) / channels, constants.copy_gbps / 2 * p.wire_factor);
+  const double copies = constants.copy_gbps / 2 * p.wire_factor;
+  const double wire = std::min(wire_gbps(t) / channels, copies);
+  const double alone = std::min(2 * wire_gbps(t) / channels, copies);
+  const double share = following_share(p, choice.protocol, wire, alone);
   per_byte(costs, Work::move) = ps_of(wire * p.efficiency / p.wire_factor);
-  set_hops(costs, p, *t.traffic);
+  per_byte(costs, Work::keep) = share * per_byte(costs, Work::move);
+  set_hops(costs, p, *t.traffic, share);
   return costs;
 }
 
@@ -70,7 +78,7 @@ ChunkCosts pat_costs(const TimingConstants& constants, double channels, const Ti
   ChunkCosts costs;
   costs.start_us = p.start_us;
   per_byte(costs, Work::move) = ps_of(wire_gbps(t) / channels);
-  set_hops(costs, p, *t.traffic);
+  set_hops(costs, p, *t.traffic, least_overlap);
   return costs;
 }
 
@@ -120,7 +128,7 @@ ChunkCosts chunk_costs(const TimingConstants& constants, Collective collective,
     case Algorithm::pat:
       return pat_costs(constants, channels, transfer);
     default:
-      return ring_costs(constants, choice, channels, transfer);
+      return ring_costs(constants, collective, choice, channels, transfer);
   }
 }
 

@@ -17,7 +17,7 @@ int lowest_bit(int offset) { return std::countr_zero(static_cast<unsigned>(offse
 
 PatProgram::PatProgram(const ChannelLoad& load, int ranks)
     : load_(load), plan_(pat_plan(load.collective, ranks, load.bytes, load.chunk_bytes)) {
-  full_loops_ = load.bytes / load.chunk_bytes;
+  full_rounds_ = load.bytes / load.chunk_bytes;
   find_order();
 }
 
@@ -47,36 +47,45 @@ void PatProgram::find_order() {
     }
     return last;
   };
-  const auto entry = [&](int i, bool sends) {
-    const PatMessage& message = messages[static_cast<std::size_t>(i)];
-    return Entry{static_cast<std::uint16_t>(message.dimension),
-                 static_cast<std::uint32_t>(message.offsets.size()), sends};
-  };
+  // Positions go on through the rounds; those below 0 are of earlier ones. `received` is up to
+  // where, relative to this round, a rank has received; a round leaves it as it found it.
   const int count = static_cast<int>(messages.size());
-  int received = 0;
+  const auto add = [&](int position, bool sends) {
+    const int rounds_before = position < 0 ? (-position + count - 1) / count : 0;
+    const PatMessage& message =
+        messages[static_cast<std::size_t>(position + rounds_before * count)];
+    order_.push_back({static_cast<std::uint16_t>(message.dimension),
+                      static_cast<std::uint32_t>(message.offsets.size()), sends, rounds_before});
+  };
+  std::vector<int> until;
   for (int i = 0; i < count; ++i) {
-    const int until = std::max(needed_by(messages[static_cast<std::size_t>(i)]), i - most_behind);
-    for (; received <= until; ++received) order_.push_back(entry(received, false));
-    order_.push_back(entry(i, true));
+    until.push_back(std::max(needed_by(messages[static_cast<std::size_t>(i)]), i - most_behind));
   }
-  for (; received < count; ++received) order_.push_back(entry(received, false));
+  int received = *std::ranges::max_element(until) + 1 - count;
+  for (int i = 0; i < count; ++i) {
+    for (; received <= until[static_cast<std::size_t>(i)]; ++received) add(received, false);
+    add(i, true);
+  }
 }
 
 Primitive PatProgram::at(std::int32_t, std::int64_t loop, int index) const {
   const Entry& entry = order_[static_cast<std::size_t>(index)];
-  const std::int64_t chunk_bytes =
-      loop < full_loops_ ? load_.chunk_bytes : load_.bytes - full_loops_ * load_.chunk_bytes;
+  const std::int64_t round = loop - entry.rounds_before;
   Primitive made;
-  made.chunk = loop;
+  made.chunk = round;
+  made.work = Work::keep;
+  if (round < 0 || round >= plan_.rounds) return made;  // there is none
+  const std::int64_t chunk_bytes =
+      round < full_rounds_ ? load_.chunk_bytes : load_.bytes - full_rounds_ * load_.chunk_bytes;
   made.bytes = chunk_bytes * entry.chunks;
   if (entry.sends) {
     made.first_output = entry.dimension;
     made.outputs = 1;
+    made.work = Work::move;
   } else {
     made.first_input = entry.dimension;
     made.inputs = 1;
     made.reduces = load_.collective == Collective::reduce_scatter;
-    made.work = Work::keep;
   }
   return made;
 }

@@ -1,11 +1,11 @@
 // What ranks do on one channel of PAT: all-gather and reduce-scatter in a logarithmic number of
 // messages.
 //
-// All ranks do the same. A round sends and receives every message of the plan (pat.hpp), in that
-// order. Before a message is sent, those that it needs are received, and those more than four
-// places before it in any case, as FIFOs are finite; what is left is received at the round's end.
-// Chunks of a message that needs none are the rank's own.
-// Assumes that a channel's threads work on one message at a time; NCCL's work on several chunks.
+// All ranks do the same. A round sends every message of the plan (pat.hpp), in that order. Before a
+// message is sent, those of the round that it needs are received, and all that stand four places
+// before it or more, those of earlier rounds included, as FIFOs are finite. A last loop receives
+// what is left. Assumes that a channel's threads work on one message at a time; NCCL's work on
+// several chunks.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ class PatProgram {
   PatProgram(const ChannelLoad& load, int ranks);
 
   int workers() const { return plan_.ranks; }
-  std::int64_t loops() const { return plan_.rounds; }
-  std::int64_t full_loops() const { return full_loops_; }
+  std::int64_t loops() const { return plan_.rounds + 1; }
+  std::int64_t full_loops() const { return 0; }
   int primitives(std::int32_t) const { return static_cast<int>(order_.size()); }
   Primitive at(std::int32_t worker, std::int64_t loop, int index) const;
 
@@ -36,6 +36,7 @@ class PatProgram {
     std::uint16_t dimension = 0;
     std::uint32_t chunks = 0;
     bool sends = false;
+    int rounds_before = 0;  ///< of a message that is received late
   };
   void find_order();
   int dimensions() const;
@@ -43,7 +44,7 @@ class PatProgram {
   ChannelLoad load_;
   PatPlan plan_;
   std::vector<Entry> order_;
-  std::int64_t full_loops_ = 0;
+  std::int64_t full_rounds_ = 0;
 };
 
 template <class Between>
