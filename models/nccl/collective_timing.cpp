@@ -15,6 +15,9 @@ double us_of(double bytes, double gbps) { return gbps > 0 ? bytes / gbps * 1e-3 
 
 double wire_gbps(const TimedTransfer& t) { return t.traffic->rate.bytes_per_second * 1e-9; }
 
+/// floor(log2(nodes)): levels of the tree between nodes.
+int levels(int nodes) { return std::bit_width(static_cast<unsigned>(std::max(nodes, 1))) - 1; }
+
 /// Steps of one byte of data.
 struct Steps {
   double inside = 0;
@@ -49,10 +52,11 @@ FlowTiming ring_timing(const TimingConstants& constants, CollectiveKind kind, co
   const Steps steps = ring_steps(kind, t);
   const double all_steps = steps.inside + steps.between;
   const double channels = choice.channels;
-  const double per_step = t.bytes / channels / t.ranks;
+  const double parts = in_parts(kind) ? t.ranks : 1;
+  const double per_step = t.bytes / channels / parts;
   const double chunk =
       std::clamp(static_cast<double>(choice.chunk_bytes.count), 1.0, std::max(per_step, 1.0));
-  const double data = all_steps * t.bytes / t.ranks;
+  const double data = in_parts(kind) ? all_steps * t.bytes / parts : t.bytes;
 
   FlowTiming made;
   made.flow_bytes = data * p.wire_factor;
@@ -73,50 +77,24 @@ FlowTiming ring_timing(const TimingConstants& constants, CollectiveKind kind, co
   return made;
 }
 
-/// A pipeline of `steps` hops that all bytes pass; `chunk` of each channel moves at once, at `rate`
-/// of all channels (on the wire), and where it fills the pipeline at `alone`.
-void fill_chain(const ProtocolTiming& p, Protocol protocol, const Steps& steps, double chunk,
-                double rate, double alone, const TimedTransfer& t, double channels,
-                FlowTiming& made) {
-  const double hops = steps.inside + steps.between;
-  const double moving = us_of(chunk * p.wire_factor, rate / channels);
-  const double share = following_share(p, protocol, rate, alone);
-  made.latency_us = p.start_us + steps_us(p, steps, *t.traffic) +
-                    hops * us_of(std::min(chunk, p.burst_bytes), p.burst_gbps) +
-                    std::max(0.0, hops - 1) * (1 - share) * moving;
-}
-
-FlowTiming chain_timing(const TimingConstants& constants, CollectiveKind kind, const Choice& choice,
-                        const TimedTransfer& t) {
-  const ProtocolTiming& p = constants.ring[choice.protocol];
-  const double channels = choice.channels;
-  FlowTiming made;
-  made.flow_bytes = t.bytes * p.wire_factor;
-  limit(made,
-        std::min(wire_gbps(t), channels * constants.copy_gbps * p.wire_factor) * p.efficiency);
-  const double chunk = std::min(t.bytes / channels, static_cast<double>(choice.chunk_bytes.count));
-  fill_chain(p, choice.protocol, ring_steps(kind, t), chunk, made.cap_gbps, made.cap_gbps, t,
-             channels, made);
-  if (choice.protocol == Protocol::simple) {
-    made.latency_us += us_of(chunk, constants.copy_gbps);
-  }
-  return made;
-}
-
 FlowTiming tree_timing(const TimingConstants& constants, const Choice& choice,
                        const TimedTransfer& t) {
   const ProtocolTiming& p = constants.tree[choice.protocol];
   const double local = static_cast<double>(t.ranks) / t.nodes;
-  const Steps steps{2 * (local - 1), 2.0 * tree_levels(t.nodes)};
+  const Steps steps{2 * (local - 1), 2.0 * levels(t.nodes)};
   FlowTiming made;
   made.flow_bytes = t.bytes * p.wire_factor;
   // A channel reduces and copies at once: half of its threads for each direction.
   const double channels = choice.channels;
-  const double copies = channels * constants.copy_gbps / 2 * p.wire_factor;
-  limit(made, std::min(wire_gbps(t), copies) * p.efficiency);
-  const double alone = std::min(2 * wire_gbps(t), copies) * p.efficiency;
+  const double rate =
+      std::min(wire_gbps(t), channels * constants.copy_gbps / 2 * p.wire_factor) * p.efficiency;
+  limit(made, rate);
   const double chunk = std::min(t.bytes / channels, static_cast<double>(choice.chunk_bytes.count));
-  fill_chain(p, choice.protocol, steps, chunk, made.cap_gbps, alone, t, channels, made);
+  const double alone =
+      steps_us(p, steps, *t.traffic) +
+      (steps.inside + steps.between) * us_of(std::min(chunk, p.burst_bytes), p.burst_gbps);
+  made.latency_us =
+      p.start_us + std::max(0.0, alone - p.overlap * us_of(made.flow_bytes, made.cap_gbps));
   return made;
 }
 
@@ -134,7 +112,7 @@ FlowTiming multicast_timing(const TimingConstants& constants, CollectiveKind kin
                     constants.multicast_fill * us_of(std::min(round, t.bytes), rate);
   if (choice.algorithm == Algorithm::nvls_tree) {
     made.latency_us +=
-        2.0 * tree_levels(t.nodes) *
+        2.0 * levels(t.nodes) *
         (t.traffic->between.mean.microseconds() + constants.multicast_network_step_us +
          us_of(std::min(round, t.bytes), rate));
   }
@@ -145,8 +123,7 @@ FlowTiming pat_timing(const TimingConstants& constants, const TimedTransfer& t) 
   const ProtocolTiming& p = constants.ring[Protocol::simple];
   FlowTiming made;
   made.flow_bytes = t.bytes * (t.ranks - 1) / t.ranks;
-  made.latency_us =
-      p.start_us + steps_us(p, {0, static_cast<double>(tree_levels(t.nodes))}, *t.traffic);
+  made.latency_us = p.start_us + steps_us(p, {0, static_cast<double>(levels(t.nodes))}, *t.traffic);
   return made;
 }
 
@@ -181,14 +158,6 @@ Pattern pattern_of(CollectiveKind kind, Algorithm algorithm) {
   }
 }
 
-double following_share(const ProtocolTiming& protocol_timing, Protocol protocol, double pace,
-                       double alone) {
-  if (protocol != Protocol::simple) return 1;
-  return std::max(protocol_timing.overlap, alone > pace ? 1 - pace / alone : 0);
-}
-
-int tree_levels(int nodes) { return std::bit_width(static_cast<unsigned>(std::max(nodes, 1)) - 1); }
-
 FlowTiming flow_timing(const TimingConstants& constants, CollectiveKind kind, const Choice& choice,
                        const TimedTransfer& transfer, int nvls_heads) {
   switch (choice.algorithm) {
@@ -200,8 +169,7 @@ FlowTiming flow_timing(const TimingConstants& constants, CollectiveKind kind, co
     case Algorithm::pat:
       return pat_timing(constants, transfer);
     default:
-      return in_parts(kind) ? ring_timing(constants, kind, choice, transfer)
-                            : chain_timing(constants, kind, choice, transfer);
+      return ring_timing(constants, kind, choice, transfer);
   }
 }
 

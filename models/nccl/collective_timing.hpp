@@ -7,12 +7,8 @@
 //             start + steps (cables + synchronising) + steps S/(n R)
 //             LL, LL128: each step also takes in min(C, burst) bytes before it hands any on
 //             Simple: every round of chunks ends with a copy of the last one, C / copy
-//   Chain     of a broadcast or a reduction: n-1 hops, S/R, and the last chunk copied (Simple)
 //   Tree      up and down a chain in each node and a binary tree between them:
-//             2 (n/k - 1) + 2 log2 k hops (the logarithm rounded up), S/R
-//             Both are filled hop by hop. LL and LL128 hand a burst on while the chunk still comes
-//             in; Simple hands on whole chunks, which move faster than R where the links do not
-//             carry both directions at once yet.
+//             2 (n/k - 1) + 2 log2 k steps, each with a chunk in flight; S/R
 //   NVLS      scatter, reduce and gather as a pipeline: 2 chunks of all channels to fill it, S/R
 //   NVLSTree  the same, with 2 log2 k steps between nodes
 //   PAT       log2 k steps between nodes, S/R
@@ -45,14 +41,6 @@ struct TimedTransfer {
 
 /// The traffic that an algorithm makes.
 Pattern pattern_of(cuda::CollectiveKind kind, Algorithm algorithm);
-
-/// Share of a chunk's moving after which the next hop of a chain or tree follows: `pace` of a
-/// channel that moves chunk after chunk, `alone` of the first.
-double following_share(const ProtocolTiming& protocol_timing, Protocol protocol, double pace,
-                       double alone);
-
-/// Levels of a binary tree over so many nodes, below its root.
-int tree_levels(int nodes);
 
 FlowTiming flow_timing(const TimingConstants& constants, cuda::CollectiveKind kind,
                        const Choice& choice, const TimedTransfer& transfer, int nvls_heads);

@@ -6,10 +6,6 @@ namespace shardsim::nccl {
 
 namespace {
 
-/// Share of a chunk's moving in which its synchronisation is done in any case: of long chunks, one
-/// slice moves while the other's flags travel.
-constexpr double least_overlap = 0.012;
-
 constexpr double ps_per_us = 1e6;
 
 /// ps for a byte at so many GB/s.
@@ -44,16 +40,11 @@ ChunkCosts ring_costs(const TimingConstants& constants, Collective collective, c
   per_byte(costs, Work::move) = ps_of(wire * p.efficiency / p.wire_factor);
   const bool chain = collective == Collective::broadcast || collective == Collective::reduce;
   const double share = chain ? following_share(p, choice.protocol, 1, 1) : p.overlap;
-  set_hops(costs, p, *t.traffic, std::max(share, least_overlap));
+  set_hops(costs, p, *t.traffic, share);
   if (choice.protocol == Protocol::simple) {
     per_byte(costs, Work::keep) = ps_of(constants.copy_gbps);
   } else if (chain) {
     per_byte(costs, Work::keep) = share * per_byte(costs, Work::move);
-  }
-  if (t.ranks > t.nodes && t.nodes > 1) {
-    const double inside = hop(costs, ConnectionKind::inside).fixed_ps;
-    double& between = hop(costs, ConnectionKind::between).fixed_ps;
-    between = inside + (between - inside) * (t.nodes - 1) / t.nodes;
   }
   return costs;
 }
@@ -78,7 +69,7 @@ ChunkCosts pat_costs(const TimingConstants& constants, double channels, const Ti
   ChunkCosts costs;
   costs.start_us = p.start_us;
   per_byte(costs, Work::move) = ps_of(wire_gbps(t) / channels);
-  set_hops(costs, p, *t.traffic, least_overlap);
+  set_hops(costs, p, *t.traffic, p.overlap);
   return costs;
 }
 
@@ -105,6 +96,12 @@ ChunkCosts multicast_costs(const TimingConstants& constants, Collective collecti
 }
 
 }  // namespace
+
+void share_network_hops(int nodes, int crossings, ChannelCosts& costs) {
+  const double inside = costs.hops[static_cast<std::size_t>(ConnectionKind::inside)].fixed_ps;
+  double& between = costs.hops[static_cast<std::size_t>(ConnectionKind::between)].fixed_ps;
+  if (crossings > 0) between = inside + (between - inside) * (nodes - 1) / crossings;
+}
 
 double equal_channels(const ChannelRange& range) {
   std::int64_t total = 0;

@@ -12,8 +12,7 @@
 //             gathering beside it add up to the fill of the pipeline
 //   messages  see message_program.hpp
 // The longest way of a piece round a ring of k nodes crosses k hops between nodes, where the
-// constants count k - 1 (NCCL's own count): each is charged (k - 1) / k of what such a hop costs
-// beyond one inside a node.
+// constants count k - 1 (NCCL's own count): see share_network_hops().
 #pragma once
 
 #include "models/nccl/chunk/channel_engine.hpp"
@@ -28,6 +27,10 @@ struct ChunkCosts {
   double start_us = 0;  ///< before the first byte
   ChannelCosts channel;
 };
+
+/// What a hop between nodes costs beyond one inside a node is charged so that it is paid nodes - 1
+/// times where a piece crosses `crossings` of them.
+void share_network_hops(int nodes, int crossings, ChannelCosts& costs);
 
 /// `channels` that carry equally much.
 ChunkCosts chunk_costs(const TimingConstants& constants, Collective collective,

@@ -73,7 +73,7 @@ ChannelLoad ChunkedCollective::load_of(int channel) const {
           part.chunking.chunk_bytes, scheduled_.element_bytes};
 }
 
-// Calls `visit` with the channel's program, layout and slicing.
+// Calls `visit` with the channel's program, layout, slicing and costs.
 template <class Visit>
 void ChunkedCollective::with_program(int channel, const Visit& visit) const {
   const ChannelLoad load = load_of(channel);
@@ -86,27 +86,47 @@ void ChunkedCollective::with_program(int channel, const Visit& visit) const {
   switch (choice_.algorithm) {
     case Algorithm::tree: {
       const TreeProgram program(load, trees_[at]);
-      visit(program, program.layout(between), slicing);
+      visit(program, program.layout(between), slicing, costs_.channel);
       break;
     }
     case Algorithm::nvls:
     case Algorithm::nvls_tree: {
       const NvlsProgram program(load, nodes_, nvls_heads_of(planned_.graphs.nvls),
                                 nvls_trees_[at % 2]);
-      visit(program, program.layout(), slicing);
+      visit(program, program.layout(), slicing, costs_.channel);
       break;
     }
     case Algorithm::pat: {
       const PatProgram program(load, planned_.shape.ranks());
-      visit(program, program.layout(between), slicing);
+      visit(program, program.layout(between), slicing, costs_.channel);
       break;
     }
     default: {
       const RingProgram program(load, rings_[at]);
-      visit(program, program.layout(between), slicing);
+      const ChannelLayout layout = program.layout(between);
+      ChannelCosts costs = costs_.channel;
+      share_network_hops(planned_.shape.nodes, crossings(layout), costs);
+      visit(program, layout, slicing, costs);
       break;
     }
   }
+}
+
+// Hops between nodes on the longest way of a piece: all of the ring but the hop by which it would
+// come back to where it began.
+int ChunkedCollective::crossings(const ChannelLayout& layout) const {
+  int count = 0;
+  bool all = true;
+  for (const ConnectionEnds& ends : layout.connections) {
+    const bool between = ends.kind == ConnectionKind::between;
+    count += between ? 1 : 0;
+    all &= between;
+  }
+  const bool chain = !has_part_per_rank(operation_.collective) &&
+                     operation_.collective != Collective::all_reduce;
+  // Position 0 is rank 0, the root.
+  const bool closes = layout.connections.back().kind == ConnectionKind::between;
+  return all || (chain && closes) ? count - 1 : count;
 }
 
 // What makes two channels take equally long: what they carry, and where on their rings the hops
@@ -141,9 +161,9 @@ ChunkResult ChunkedCollective::run(SteadyState steady) const {
     ChannelRun& run = entry->second;
     if (is_new) {
       with_program(channel,
-                   [&](const auto& program, const ChannelLayout& layout, const Slicing& slicing) {
+                   [&](const auto& program, const ChannelLayout& layout, const Slicing& slicing, const ChannelCosts& costs) {
                      NoRecorder nothing;
-                     ChannelEngine engine(program, layout, slicing, costs_.channel, nothing);
+                     ChannelEngine engine(program, layout, slicing, costs, nothing);
                      run = engine.run(channel, steady);
                    });
       result.simulated += run.simulated;
@@ -161,9 +181,9 @@ void ChunkedCollective::trace(const TraceVisitor& visit) const {
   const SimTime start = from_us(costs_.start_us);
   for (int channel = range_.first; channel <= range_.last; ++channel) {
     with_program(channel, [&](const auto& program, const ChannelLayout& layout,
-                              const Slicing& slicing) {
+                              const Slicing& slicing, const ChannelCosts& costs) {
       ChannelRecorder recorder(layout.workers.size());
-      ChannelEngine engine(program, layout, slicing, costs_.channel, recorder);
+      ChannelEngine engine(program, layout, slicing, costs, recorder);
       engine.run(channel, SteadyState::simulate);
       // Workers of a ring stand in its order; the trace is by rank and role.
       auto& rows = channels.emplace_back(std::move(recorder.rows()));

@@ -41,6 +41,7 @@ class ChunkedCollective {
  private:
   template <class Visit>
   void with_program(int channel, const Visit& visit) const;
+  int crossings(const ChannelLayout& layout) const;
   ChannelLoad load_of(int channel) const;
   std::vector<std::int64_t> likeness(int channel) const;
 

@@ -59,7 +59,8 @@ void PatProgram::find_order() {
   };
   std::vector<int> until;
   for (int i = 0; i < count; ++i) {
-    until.push_back(std::max(needed_by(messages[static_cast<std::size_t>(i)]), i - most_behind));
+    const int needed = needed_by(messages[static_cast<std::size_t>(i)]);
+    until.push_back(needed < 0 ? i - most_behind : std::max(needed, i - most_behind));
   }
   int received = *std::ranges::max_element(until) + 1 - count;
   for (int i = 0; i < count; ++i) {
