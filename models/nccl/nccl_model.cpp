@@ -101,7 +101,7 @@ std::expected<CarriedOut, NoRoute> NcclModel::carry_out(const cuda::CollectiveSp
   const auto traffic = plan.traffic(pattern_of(spec.kind, choice->algorithm));
   if (!traffic) return std::unexpected(traffic.error());
   const TimedTransfer transfer{static_cast<double>(spec.bytes.count), plan.ranks(), plan.nodes(),
-                               *traffic};
+                               *traffic, gpu::bytes_per_element(spec.type) == 1};
   const int heads = planned.selector->schedule_inputs().nvls_heads;
   CarriedOut made;
   made.timing = timing_of(flow_timing(constants_, spec.kind, *choice, transfer, heads), **traffic);

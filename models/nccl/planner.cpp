@@ -228,11 +228,12 @@ Machine Planner::machine_of(const CommunicatorShape& shape) const {
   MachineChoice choice;
   choice.nodes = static_cast<std::int64_t>(shape.gpus_of_host.size());
   choice.compute_capability = compute_capability_;
-  // A plugin that tells its own latency is aws-ofi-nccl, which offers the NICs beside one GPU as
-  // one device.
+  // A plugin groups NICs by itself; ports of a card are merged by NCCL, if the user lets it.
   const auto& nics = spec_->node.nics;
-  if (nics && nics->plugin_latency > simcore::SimTime{}) {
-    choice.nics_per_device = std::max<std::int64_t>(nics->count / spec_->node.gpus, 1);
+  if (nics) {
+    const bool by_plugin = nics->plugin_latency > simcore::SimTime{};
+    const bool merges = setup_->environment.ib_merge_nics.value_or(1) != 0;
+    choice.nics_per_device = by_plugin || merges ? nics->nics_per_device : 1;
   }
   return restricted(machine_from_topology(*spec_, choice), shape);
 }

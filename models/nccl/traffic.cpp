@@ -80,12 +80,18 @@ bool TrafficBuilder::add(const Hop& hop, double share) {
 
 Traffic TrafficBuilder::finish() {
   std::ranges::sort(touched_);
-  double rate = touched_.empty() ? 0 : std::numeric_limits<double>::infinity();
+  constexpr double no_limit = std::numeric_limits<double>::infinity();
+  double rate = touched_.empty() ? 0 : no_limit;
+  double nvlink_rate = no_limit;
   for (const LinkId link : touched_) {
     made_.uses.push_back(network::LinkUse{link, weights_[link]});
-    rate = std::min(rate, graph_.links()[link].bandwidth.bytes_per_second / weights_[link]);
+    const network::Link& one = graph_.links()[link];
+    const double allows = one.bandwidth.bytes_per_second / weights_[link];
+    rate = std::min(rate, allows);
+    if (one.kind == LinkKind::nvlink) nvlink_rate = std::min(nvlink_rate, allows);
   }
   made_.rate = simcore::BitRate{rate};
+  made_.nvlink_rate = simcore::BitRate{nvlink_rate < no_limit ? nvlink_rate : 0};
   made_.inside.mean = mean(inside_total_, made_.inside.hops);
   made_.between.mean = mean(between_total_, made_.between.hops);
   return std::move(made_);

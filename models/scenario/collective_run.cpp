@@ -34,6 +34,10 @@ nccl::CommunicatorSpec world(int ranks) {
   return spec;
 }
 
+const network::NicSpec* nics_of(const network::TopologySpec& spec) {
+  return spec.node.nics ? &*spec.node.nics : nullptr;
+}
+
 /// What the flow takes where nothing else uses the links.
 double alone_us(const nccl::CollectiveTiming& timing) {
   double us = timing.latency.microseconds();
@@ -47,7 +51,8 @@ double alone_us(const nccl::CollectiveTiming& timing) {
 
 CollectiveRun::CollectiveRun(const CollectiveCluster& cluster, nccl::CommunicatorPlan plan)
     : cluster_(&cluster),
-      model_(*cluster.planner, nccl::timing_constants(cluster.compute_capability),
+      model_(*cluster.planner,
+             nccl::timing_constants(cluster.compute_capability, nics_of(cluster.spec)),
              nccl::nccl_ring_tuning(cluster.hardware)),
       plan_(std::move(plan)) {}
 

@@ -30,13 +30,19 @@ nccl::RingHardware ring_hardware(const Experiment& experiment) {
   return hardware;
 }
 
+const network::NicSpec* nics_of(const Experiment& experiment) {
+  const auto& nics = experiment.topology.spec.node.nics;
+  return nics ? &*nics : nullptr;
+}
+
 }  // namespace
 
 Simulation::State::State(const Experiment& given, bool trace_allocator)
     : experiment(given),
       flows(given.graph, queue),
       planner(given.topology.spec, ring_hardware(given).compute_capability, given.nccl),
-      model(planner, nccl::timing_constants(ring_hardware(given).compute_capability),
+      model(planner,
+            nccl::timing_constants(ring_hardware(given).compute_capability, nics_of(given)),
             nccl::nccl_ring_tuning(ring_hardware(given))),
       backend(given.graph, flows, queue, model) {
   for (const nccl::CommunicatorSpec& one : given.layout.communicators) {
