@@ -10,69 +10,9 @@ using cuda::CollectiveKind;
 
 namespace {
 
-/// us for so many bytes at so many GB/s.
-double us_of(double bytes, double gbps) { return gbps > 0 ? bytes / gbps * 1e-3 : 0; }
-
-double wire_gbps(const TimedTransfer& t) { return t.traffic->rate.bytes_per_second * 1e-9; }
-
-/// The wire's rate if only a share of NVLink's can be used.
-double wire_gbps(const TimedTransfer& t, double nvlink_share) {
-  const double nvlink = t.traffic->nvlink_rate.bytes_per_second * 1e-9;
-  const double wire = wire_gbps(t);
-  return nvlink > 0 ? std::min(wire, nvlink * nvlink_share) : wire;
-}
-
-/// floor(log2(nodes)): levels of the tree between nodes.
-int levels(int nodes) { return std::bit_width(static_cast<unsigned>(std::max(nodes, 1))) - 1; }
-
-/// Steps of one byte of data.
-struct Steps {
-  double inside = 0;
-  double between = 0;
-  double all() const { return inside + between; }
-};
-
-Steps ring_steps(CollectiveKind kind, const TimedTransfer& t) {
-  const double all = (kind == CollectiveKind::all_reduce ? 2.0 : 1.0) * (t.ranks - 1);
-  const double between = t.nodes > 1 ? all * t.nodes / t.ranks : 0;
-  return {all - between, between};
-}
-
-/// Cables and synchronisation of a step within a node, and of one between nodes that carries so
-/// many bytes on the wire.
-double inside_us(const ProtocolTiming& p, const Traffic& traffic) {
-  return traffic.inside.mean.microseconds() + p.step_us;
-}
-double between_us(const TimingConstants& constants, const ProtocolTiming& p, const Traffic& traffic,
-                  double wire_bytes) {
-  return traffic.between.mean.microseconds() + network_step_us(constants, p, wire_bytes);
-}
-
-double steps_us(const TimingConstants& constants, const ProtocolTiming& p, const Steps& steps,
-                const Traffic& traffic, double wire_bytes) {
-  return steps.inside * inside_us(p, traffic) +
-         steps.between * between_us(constants, p, traffic, wire_bytes);
-}
-
-/// Does every step move a part of the data for each rank, rather than all of it?
-bool in_parts(CollectiveKind kind) {
-  return kind == CollectiveKind::all_reduce || kind == CollectiveKind::all_gather ||
-         kind == CollectiveKind::reduce_scatter;
-}
-
 /// Adds a limit to the flow's rate, in GB/s on the wire.
 void limit(FlowTiming& made, double gbps) {
   made.cap_gbps = made.cap_gbps > 0 ? std::min(made.cap_gbps, gbps) : gbps;
-}
-
-/// LL and LL128 in rings and trees: steps that are in part hidden by the moving data.
-void add_flagged_steps(const TimingConstants& constants, const ProtocolTiming& p,
-                       const Steps& steps, const Traffic& traffic, double chunk, FlowTiming& made) {
-  const double burst = std::min(chunk, p.burst_bytes);
-  const double alone = steps_us(constants, p, steps, traffic, chunk * p.wire_factor) +
-                       steps.all() * us_of(burst, p.burst_gbps);
-  const double moving = us_of(made.flow_bytes, made.cap_gbps);
-  made.latency_us = p.start_us + std::max(0.0, alone - p.overlap * moving);
 }
 
 /// How a channel's bytes of one rank are cut.
@@ -87,6 +27,15 @@ Rounds rounds_of(double bytes, double chunk) {
   return {full, chunk, bytes - full * chunk};
 }
 
+/// LL and LL128: what is left of steps, each with `chunk` in flight, that are in part hidden by
+/// data that take `moving` to move.
+double flagged_steps_us(const TimingConstants& constants, const ProtocolTiming& p,
+                        const Steps& steps, const Traffic& traffic, double chunk, double moving) {
+  const double alone = steps_us(constants, p, steps, traffic, chunk * p.wire_factor) +
+                       steps.all() * us_of(std::min(chunk, p.burst_bytes), p.burst_gbps);
+  return std::max(0.0, alone - p.overlap * moving);
+}
+
 /// What the steps of a round take beyond moving its chunk.
 double waiting_us(const TimingConstants& constants, const Steps& steps, const Traffic& traffic,
                   double chunk, double gbps) {
@@ -95,15 +44,6 @@ double waiting_us(const TimingConstants& constants, const Steps& steps, const Tr
   const double inside = sliced_step_us(chunk, gbps, inside_us(p, traffic), p.exposed);
   const double between = sliced_step_us(chunk, gbps, between_us(constants, p, traffic, chunk), 0);
   return chunk > 0 ? steps.inside * (inside - moving) + steps.between * (between - moving) : 0;
-}
-
-/// The copies of a rank's own part that its channels make while their links rest.
-double own_copies_us(const TimingConstants& constants, CollectiveKind kind, double bytes,
-                     bool byte_type) {
-  const bool turns = kind == CollectiveKind::all_reduce;
-  const bool adds = turns || kind == CollectiveKind::reduce_scatter;
-  return us_of(bytes, turns ? constants.reduce_copy_gbps : constants.copy_gbps) *
-         (adds && byte_type ? constants.byte_reduction : 1);
 }
 
 FlowTiming simple_ring(const TimingConstants& constants, CollectiveKind kind, const Choice& choice,
@@ -132,7 +72,7 @@ FlowTiming simple_ring(const TimingConstants& constants, CollectiveKind kind, co
   // What recurs with the data belongs to the flow.
   const double recurring =
       rounds.full * waiting_us(constants, steps, *t.traffic, rounds.chunk, gbps) +
-      own_copies_us(constants, kind, part, t.byte_type);
+      us_of(part, own_copy_gbps(constants, kind, t.byte_type));
   limit(made, made.flow_bytes / std::max(us_of(made.flow_bytes, rate) + recurring, 1e-9) * 1e-3);
   return made;
 }
@@ -151,15 +91,27 @@ FlowTiming ring_timing(const TimingConstants& constants, CollectiveKind kind, co
   made.flow_bytes = (in_parts(kind) ? steps.all() * t.bytes / parts : t.bytes) * p.wire_factor;
   limit(made,
         std::min(wire_gbps(t), channels * constants.copy_gbps * p.wire_factor) * p.efficiency);
-  add_flagged_steps(constants, p, steps, *t.traffic, chunk, made);
+  const double moving = us_of(made.flow_bytes, made.cap_gbps);
+  made.latency_us = p.start_us;
+  if (!in_parts(kind)) {
+    made.latency_us += flagged_steps_us(constants, p, steps, *t.traffic, chunk, moving);
+    return made;
+  }
+  // Rounds wait for each other: what hides the steps of one are its own data.
+  const Rounds rounds = rounds_of(per_step, chunk);
+  const auto round_us = [&](double bytes) {
+    return bytes > 0
+               ? flagged_steps_us(constants, p, steps, *t.traffic, bytes, moving * bytes / per_step)
+               : 0;
+  };
+  made.latency_us += rounds.full * round_us(rounds.chunk) + round_us(rounds.rest);
   return made;
 }
 
 FlowTiming tree_timing(const TimingConstants& constants, const Choice& choice,
                        const TimedTransfer& t) {
   const ProtocolTiming& p = constants.tree[choice.protocol];
-  const double local = static_cast<double>(t.ranks) / t.nodes;
-  const Steps steps{2 * (local - 1), 2.0 * levels(t.nodes)};
+  const Steps steps = tree_steps(t);
   FlowTiming made;
   made.flow_bytes = t.bytes * p.wire_factor;
   // A channel reduces and copies at once: half of its threads for each direction.
@@ -168,7 +120,8 @@ FlowTiming tree_timing(const TimingConstants& constants, const Choice& choice,
   const double chunk = std::min(t.bytes / channels, static_cast<double>(choice.chunk_bytes.count));
   if (choice.protocol != Protocol::simple) {
     limit(made, std::min(wire_gbps(t), copies) * p.efficiency);
-    add_flagged_steps(constants, p, steps, *t.traffic, chunk, made);
+    made.latency_us = p.start_us + flagged_steps_us(constants, p, steps, *t.traffic, chunk,
+                                                    us_of(made.flow_bytes, made.cap_gbps));
     return made;
   }
   const double rate = std::min(wire_gbps(t, p.efficiency), copies * p.efficiency);
@@ -194,7 +147,7 @@ FlowTiming multicast_timing(const TimingConstants& constants, CollectiveKind kin
                     constants.multicast_fill * us_of(round, rate);
   if (choice.algorithm == Algorithm::nvls_tree) {
     made.latency_us +=
-        2.0 * levels(t.nodes) *
+        2.0 * tree_levels(t.nodes) *
         (t.traffic->between.mean.microseconds() + constants.multicast_network_step_us +
          constants.multicast_network_fill * us_of(round, rate));
   }
@@ -205,8 +158,9 @@ FlowTiming pat_timing(const TimingConstants& constants, const TimedTransfer& t) 
   const ProtocolTiming& p = constants.ring[Protocol::simple];
   FlowTiming made;
   made.flow_bytes = t.bytes * (t.ranks - 1) / t.ranks;
-  made.latency_us = p.start_us + steps_us(constants, p, {0, static_cast<double>(levels(t.nodes))},
-                                          *t.traffic, t.bytes / t.ranks);
+  made.latency_us =
+      p.start_us + steps_us(constants, p, {0, static_cast<double>(tree_levels(t.nodes))},
+                            *t.traffic, t.bytes / t.ranks);
   return made;
 }
 

@@ -1,12 +1,12 @@
 #include "models/nccl/nccl_model.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "models/nccl/chunk/message_exchange.hpp"
 #include "models/nccl/collective_timing.hpp"
 
 namespace shardsim::nccl {
@@ -17,12 +17,6 @@ namespace {
 
 SimTime from_us(double us) { return SimTime::picoseconds(std::llround(us * 1e6)); }
 
-/// Channels of point-to-point messages: as many as collectives have, rounded up to a power of two.
-int message_channels(const PlannedCommunicator& planned) {
-  const int most = planned.selector->schedule_inputs().channels.collective;
-  return static_cast<int>(std::bit_ceil(static_cast<unsigned>(std::max(most, 1))));
-}
-
 CollectiveTiming timing_of(const FlowTiming& flow, const Traffic& traffic) {
   CollectiveTiming made;
   made.latency = from_us(flow.latency_us);
@@ -32,6 +26,12 @@ CollectiveTiming timing_of(const FlowTiming& flow, const Traffic& traffic) {
     made.cap = simcore::BitRate{flow.cap_gbps * 1e9};
   }
   return made;
+}
+
+TimedTransfer transfer_of(const cuda::CollectiveSpec& spec, const CommunicatorPlan& plan,
+                          const Traffic& traffic) {
+  return {static_cast<double>(spec.bytes.count), plan.ranks(), plan.nodes(), &traffic,
+          gpu::bytes_per_element(spec.type) == 1};
 }
 
 /// Makes the whole take `time` where nothing else uses the links.
@@ -90,7 +90,7 @@ std::expected<CarriedOut, NoRoute> NcclModel::carry_out(const cuda::CollectiveSp
                                                         const PlannedCommunicator& planned,
                                                         DataPath path) const {
   const auto collective = collective_of(spec.kind);
-  if (!collective) return send_messages(spec, plan, planned);
+  if (!collective) return send_messages(spec, plan, planned, path);
   const auto choice = planned.selector->choose({*collective, spec.bytes, spec.type});
   if (!choice) return stand_in(spec, plan, choice.error());
   if (is_collnet(choice->algorithm)) return stand_in(spec, plan, "CollNet is not timed");
@@ -100,14 +100,13 @@ std::expected<CarriedOut, NoRoute> NcclModel::carry_out(const cuda::CollectiveSp
   }
   const auto traffic = plan.traffic(pattern_of(spec.kind, choice->algorithm));
   if (!traffic) return std::unexpected(traffic.error());
-  const TimedTransfer transfer{static_cast<double>(spec.bytes.count), plan.ranks(), plan.nodes(),
-                               *traffic, gpu::bytes_per_element(spec.type) == 1};
+  const TimedTransfer transfer = transfer_of(spec, plan, **traffic);
   const int heads = planned.selector->schedule_inputs().nvls_heads;
   CarriedOut made;
   made.timing = timing_of(flow_timing(constants_, spec.kind, *choice, transfer, heads), **traffic);
   if (path == DataPath::chunk) {
     const Operation operation{*collective, spec.bytes, spec.type};
-    const ChunkedCollective chunks(planned, constants_, operation, *choice, transfer);
+    const ChunkedCollective chunks(planned, constants_, spec.kind, operation, *choice, transfer);
     set_time(chunks.run().time, made.timing);
   }
   made.timing.algorithm = name(choice->algorithm);
@@ -125,33 +124,42 @@ std::expected<void, std::string> NcclModel::trace(const cuda::CollectiveSpec& sp
   const auto planned = planner_.plan(*shape);
   if (!planned) return std::unexpected(planned.error());
   const auto collective = collective_of(spec.kind);
-  if (!collective) return std::unexpected("messages between pairs have no trace");
+  if (!collective) {
+    const auto pairs = plan.traffic(pattern_of(spec.kind, Algorithm::ring));
+    if (!pairs) return std::unexpected("no route between ranks");
+    const MessageRules rules = message_rules(**planned, planner_.setup().environment);
+    MessageExchange(rules, constants_, spec.kind, transfer_of(spec, plan, **pairs)).trace(visit);
+    return {};
+  }
   const Operation operation{*collective, spec.bytes, spec.type};
   const auto choice = (*planned)->selector->choose(operation);
   if (!choice) return std::unexpected(choice.error());
   if (is_collnet(choice->algorithm)) return std::unexpected("CollNet has no trace");
   const auto traffic = plan.traffic(pattern_of(spec.kind, choice->algorithm));
   if (!traffic) return std::unexpected("no route between ranks");
-  const TimedTransfer transfer{static_cast<double>(spec.bytes.count), plan.ranks(), plan.nodes(),
-                               *traffic};
-  ChunkedCollective(**planned, constants_, operation, *choice, transfer).trace(visit);
+  const TimedTransfer transfer = transfer_of(spec, plan, **traffic);
+  ChunkedCollective(**planned, constants_, spec.kind, operation, *choice, transfer).trace(visit);
   return {};
 }
 
-std::expected<CarriedOut, NoRoute> NcclModel::send_messages(
-    const cuda::CollectiveSpec& spec, CommunicatorPlan& plan,
-    const PlannedCommunicator& planned) const {
+std::expected<CarriedOut, NoRoute> NcclModel::send_messages(const cuda::CollectiveSpec& spec,
+                                                            CommunicatorPlan& plan,
+                                                            const PlannedCommunicator& planned,
+                                                            DataPath path) const {
   const auto traffic = plan.traffic(pattern_of(spec.kind, Algorithm::ring));
   if (!traffic) return std::unexpected(traffic.error());
-  const TimedTransfer transfer{static_cast<double>(spec.bytes.count), plan.ranks(), plan.nodes(),
-                               *traffic};
-  const int channels = message_channels(planned);
+  const TimedTransfer transfer = transfer_of(spec, plan, **traffic);
+  const MessageRules rules = message_rules(planned, planner_.setup().environment);
   CarriedOut made;
   made.timing = timing_of(message_timing(constants_, spec.kind, transfer), **traffic);
+  if (path == DataPath::chunk) {
+    const MessageExchange messages(rules, constants_, spec.kind, transfer);
+    set_time(messages.run().time, made.timing);
+  }
   made.timing.algorithm = "P2P";
   const bool in_parts = spec.kind == cuda::CollectiveKind::alltoall;
   made.timing.protocol = name(message_protocol(transfer.bytes / (in_parts ? plan.ranks() : 1)));
-  made.timing.channels = channels;
+  made.timing.channels = rules.channels;
   return made;
 }
 

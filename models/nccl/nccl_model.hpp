@@ -66,7 +66,8 @@ class NcclModel final : public CollectiveModel {
                                                DataPath path) const;
   std::expected<CarriedOut, NoRoute> send_messages(const cuda::CollectiveSpec& spec,
                                                    CommunicatorPlan& plan,
-                                                   const PlannedCommunicator& planned) const;
+                                                   const PlannedCommunicator& planned,
+                                                   DataPath path) const;
 
   const Planner& planner_;
   TimingConstants constants_;

@@ -27,21 +27,26 @@
 
 namespace shardsim::nccl {
 
-/// Synchronisation of a connection, once for a chunk: `fixed_ps`, and for up to `burst_bytes` of it
-/// `burst_ps_per_byte`, and `ps_per_byte` for all; less `overlap` of the time in which it is moved.
-/// Negative where a receiver may start before the sender is through.
+/// Synchronisation of a connection, once for a chunk: `fixed_ps`, for up to `burst_bytes` of it
+/// `burst_ps_per_byte`, for all `ps_per_byte`, and `long_ps` if it has more than `long_bytes`; less
+/// `overlap` of the time in which it is moved, but not less than `least_ps`. Negative where a
+/// receiver may start before the sender is through.
 struct HopCost {
   double fixed_ps = 0;
   double burst_bytes = 0;
   double burst_ps_per_byte = 0;
   double ps_per_byte = 0;
+  double long_bytes = 0;
+  double long_ps = 0;
   double overlap = 0;
+  double least_ps = -1e18;
 
   std::int64_t picoseconds(std::int64_t bytes, std::int64_t moving_ps) const {
     const auto size = static_cast<double>(bytes);
-    const double alone =
-        fixed_ps + std::min(size, burst_bytes) * burst_ps_per_byte + size * ps_per_byte;
-    return static_cast<std::int64_t>(std::floor(alone - overlap * static_cast<double>(moving_ps)));
+    const double alone = fixed_ps + std::min(size, burst_bytes) * burst_ps_per_byte +
+                         size * ps_per_byte + (size > long_bytes ? long_ps : 0);
+    const double left = std::max(alone - overlap * static_cast<double>(moving_ps), least_ps);
+    return static_cast<std::int64_t>(std::floor(left));
   }
 };
 

@@ -38,16 +38,19 @@ class ChannelRecorder {
 }  // namespace
 
 ChunkedCollective::ChunkedCollective(const PlannedCommunicator& planned,
-                                     const TimingConstants& constants, const Operation& operation,
-                                     const Choice& choice, const TimedTransfer& transfer)
+                                     const TimingConstants& constants, cuda::CollectiveKind kind,
+                                     const Operation& operation, const Choice& choice,
+                                     const TimedTransfer& transfer)
     : planned_(planned),
       operation_(operation),
       choice_(choice),
       scheduled_(planned.selector->scheduled(operation, choice)) {
   const ScheduleInputs& inputs = planned.selector->schedule_inputs();
   if (scheduled_.elements > 0) range_ = schedule(inputs, std::span(&scheduled_, 1)).front();
-  costs_ = chunk_costs(constants, operation.collective, choice, equal_channels(range_), transfer,
-                       inputs.nvls_heads);
+  network_hops_ =
+      ring_steps(kind, transfer).between / (kind == cuda::CollectiveKind::all_reduce ? 2 : 1);
+  costs_ =
+      chunk_costs(constants, kind, choice, equal_channels(range_), transfer, inputs.nvls_heads);
   if (scheduled_.elements == 0) return;
   nodes_ = consecutive_ranks(planned.shape.nodes, planned.shape.ranks_per_node());
   const int channels = range_.last + 1;
@@ -105,7 +108,7 @@ void ChunkedCollective::with_program(int channel, const Visit& visit) const {
       const RingProgram program(load, rings_[at]);
       const ChannelLayout layout = program.layout(between);
       ChannelCosts costs = costs_.channel;
-      share_network_hops(planned_.shape.nodes, crossings(layout), costs);
+      share_network_hops(network_hops_, crossings(layout), costs);
       visit(program, layout, slicing, costs);
       break;
     }
@@ -122,8 +125,8 @@ int ChunkedCollective::crossings(const ChannelLayout& layout) const {
     count += between ? 1 : 0;
     all &= between;
   }
-  const bool chain = !has_part_per_rank(operation_.collective) &&
-                     operation_.collective != Collective::all_reduce;
+  const bool chain =
+      !has_part_per_rank(operation_.collective) && operation_.collective != Collective::all_reduce;
   // Position 0 is rank 0, the root.
   const bool closes = layout.connections.back().kind == ConnectionKind::between;
   return all || (chain && closes) ? count - 1 : count;
@@ -160,18 +163,18 @@ ChunkResult ChunkedCollective::run(SteadyState steady) const {
     const auto [entry, is_new] = known.try_emplace(likeness(channel));
     ChannelRun& run = entry->second;
     if (is_new) {
-      with_program(channel,
-                   [&](const auto& program, const ChannelLayout& layout, const Slicing& slicing, const ChannelCosts& costs) {
-                     NoRecorder nothing;
-                     ChannelEngine engine(program, layout, slicing, costs, nothing);
-                     run = engine.run(channel, steady);
-                   });
+      with_program(channel, [&](const auto& program, const ChannelLayout& layout,
+                                const Slicing& slicing, const ChannelCosts& costs) {
+        NoRecorder nothing;
+        ChannelEngine engine(program, layout, slicing, costs, nothing);
+        run = engine.run(channel, steady);
+      });
       result.simulated += run.simulated;
     }
     result.messages += run.messages;
     longest = std::max(longest, run.end);
   }
-  result.time += longest;
+  result.time += longest + from_us(costs_.end_us);
   return result;
 }
 

@@ -12,26 +12,20 @@
 
 #include "models/nccl/chunk/channel_engine.hpp"
 #include "models/nccl/chunk/chunk_costs.hpp"
+#include "models/nccl/chunk/chunk_result.hpp"
 #include "models/nccl/chunk/ring_program.hpp"
 #include "models/nccl/connect.hpp"
 #include "models/nccl/planner.hpp"
 
 namespace shardsim::nccl {
 
-struct ChunkResult {
-  simcore::SimTime time;       ///< from the start of the kernels to the end of the last
-  std::int64_t messages = 0;   ///< slices that all ranks send on all channels
-  std::int64_t simulated = 0;  ///< of these, one by one
-};
-
-using TraceVisitor = std::function<void(const TraceRecord&, const TraceTimes&)>;
-
 class ChunkedCollective {
  public:
-  /// `choice` is what the planned communicator's selector chooses for `operation`, not CollNet.
-  /// `transfer` as for flow_timing(). The planned communicator must outlive the collective.
+  /// `choice` is what the planned communicator's selector chooses for `operation`, of `kind`; not
+  /// CollNet. `transfer` as for flow_timing(). The planned communicator must outlive the
+  /// collective.
   ChunkedCollective(const PlannedCommunicator& planned, const TimingConstants& constants,
-                    const Operation& operation, const Choice& choice,
+                    cuda::CollectiveKind kind, const Operation& operation, const Choice& choice,
                     const TimedTransfer& transfer);
 
   ChunkResult run(SteadyState steady = SteadyState::skip) const;
@@ -49,6 +43,7 @@ class ChunkedCollective {
   Operation operation_;
   Choice choice_;
   ChunkCosts costs_;
+  double network_hops_ = 0;  ///< that the closed form counts for a ring
   ScheduledOperation scheduled_;
   ChannelRange range_;
   NodeRanks nodes_;

@@ -17,10 +17,14 @@ MessageExchange::MessageExchange(const MessageRules& rules, const TimingConstant
   cut_ = cut_message(rules, bytes_);
   const FlowTiming flow = message_timing(constants, kind, transfer);
   const double moving_us = flow.cap_gbps > 0 ? flow.flow_bytes / flow.cap_gbps * 1e-3 : 0;
-  const MessageHops hops = message_hops(constants, transfer);
-  start_us_ = flow.latency_us - (transfer.nodes > 1 ? hops.between_us : hops.inside_us);
-  inside_.fixed_ps = hops.inside_us * 1e6;
-  between_.fixed_ps = hops.between_us * 1e6;
+  const auto size = static_cast<double>(bytes_);
+  const ProtocolTiming& p = constants.ring[message_protocol(size)];
+  const double inside = inside_us(p, *transfer.traffic);
+  const double between = between_us(constants, p, *transfer.traffic, size * p.wire_factor);
+  // One hop is part of the flow's latency.
+  start_us_ = flow.latency_us - (transfer.nodes > 1 ? between : inside);
+  inside_.fixed_ps = inside * 1e6;
+  between_.fixed_ps = between * 1e6;
   // The fullest channel of the first rank; all ranks have as much to send.
   std::int64_t most = 0;
   for (int channel = 0; channel < rules_.channels; ++channel) {
@@ -55,13 +59,11 @@ void MessageExchange::send_part(ChannelState& state, int from, int to, std::int6
   for (std::int64_t rest = bytes; rest > 0; ++number) {
     const std::int64_t chunk = std::min(rest, cut_.chunk_bytes);
     rest -= chunk;
-    const auto moving =
-        static_cast<std::int64_t>(static_cast<double>(chunk) * ps_per_byte_ + 0.5);
+    const auto moving = static_cast<std::int64_t>(static_cast<double>(chunk) * ps_per_byte_ + 0.5);
     std::int64_t& slot = freed[static_cast<std::size_t>(number % window)];
     const std::int64_t start = number < window ? send_free : std::max(send_free, slot);
     send_free = start + moving;
-    const std::int64_t taken =
-        std::max(receive_free, send_free + hop.picoseconds(chunk, moving));
+    const std::int64_t taken = std::max(receive_free, send_free + hop.picoseconds(chunk, moving));
     receive_free = taken;
     slot = taken;
     ++state.messages;

@@ -47,9 +47,9 @@ int channels_per_peer(const PlannedCommunicator& planned, const Environment& env
     float rate = 0;
     for (const SystemNet& net : system.nets) rate = std::max(rate, net.gbytes_per_second);
     const int nics = std::max(1, static_cast<int>(system.nets.size()) / std::max(count, 1));
-    least = std::min(least, std::max(nics, static_cast<int>(divide_up(
-                                               static_cast<std::int64_t>(rate + 0.5F),
-                                               static_cast<std::int64_t>(each)))));
+    least = std::min(
+        least, std::max(nics, static_cast<int>(divide_up(static_cast<std::int64_t>(rate + 0.5F),
+                                                         static_cast<std::int64_t>(each)))));
   }
   return power_of_two_up(least);
 }
@@ -75,11 +75,9 @@ MessageRules message_rules(const PlannedCommunicator& planned, const Environment
   const std::int64_t collective = planned.selector->schedule_inputs().channels.collective;
   rules.channels = power_of_two_up(
       static_cast<int>(std::clamp(collective, std::min(least, most), std::max(least, most))));
-  rules.channels_per_peer =
-      std::min(channels_per_peer(planned, environment), rules.channels);
-  rules.group_size =
-      static_cast<int>(std::clamp<std::int64_t>(environment.p2p_schedule_group_size.value_or(8), 1,
-                                                rules.ranks_per_node));
+  rules.channels_per_peer = std::min(channels_per_peer(planned, environment), rules.channels);
+  rules.group_size = static_cast<int>(std::clamp<std::int64_t>(
+      environment.p2p_schedule_group_size.value_or(8), 1, rules.ranks_per_node));
   while (rules.ranks_per_node % rules.group_size != 0) rules.group_size /= 2;
   if (rules.nodes > 1) {
     rules.chunk_bytes = environment.p2p_net_chunk_bytes.value_or(128 * KiB);
@@ -132,10 +130,10 @@ std::vector<MessageRound> message_rounds(const MessageRules& rules) {
     group_distance = (group_distance + step) % bound;  // 0, 1, 3, 6, ...: each once
     if (group_distance >= groups) continue;
     for (int distance = 0; distance < rules.group_size; ++distance) {
-      const int number = rules.nodes > 1 ? index * strides + distance / 8
-                                         : index * rules.group_size + distance;
-      rounds.push_back({group_distance, distance,
-                        bits_reversed(number % rules.channels, rules.channels)});
+      const int number =
+          rules.nodes > 1 ? index * strides + distance / 8 : index * rules.group_size + distance;
+      rounds.push_back(
+          {group_distance, distance, bits_reversed(number % rules.channels, rules.channels)});
     }
     ++index;
   }
