@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 
+#include "models/nccl/pat.hpp"
+
 namespace shardsim::nccl {
 
 using cuda::CollectiveKind;
@@ -97,14 +99,21 @@ FlowTiming ring_timing(const TimingConstants& constants, CollectiveKind kind, co
     made.latency_us += flagged_steps_us(constants, p, steps, *t.traffic, chunk, moving);
     return made;
   }
-  // Rounds wait for each other: what hides the steps of one are its own data.
+  // Rounds wait for each other: what hides the steps of one are its own data. Where these hide all
+  // steps together, they may still not hide a single one between nodes; that shows once.
   const Rounds rounds = rounds_of(per_step, chunk);
+  const auto step_moving = [&](double bytes) { return moving * bytes / per_step / steps.all(); };
   const auto round_us = [&](double bytes) {
-    return bytes > 0
-               ? flagged_steps_us(constants, p, steps, *t.traffic, bytes, moving * bytes / per_step)
-               : 0;
+    return bytes > 0 ? flagged_steps_us(constants, p, steps, *t.traffic, bytes,
+                                        step_moving(bytes) * steps.all())
+                     : 0;
   };
   made.latency_us += rounds.full * round_us(rounds.chunk) + round_us(rounds.rest);
+  if (steps.between > 0 && rounds.full > 0) {
+    const double one =
+        flagged_steps_us(constants, p, {0, 1}, *t.traffic, rounds.chunk, step_moving(rounds.chunk));
+    made.latency_us += std::max(0.0, one - round_us(rounds.chunk));
+  }
   return made;
 }
 
@@ -154,13 +163,26 @@ FlowTiming multicast_timing(const TimingConstants& constants, CollectiveKind kin
   return made;
 }
 
-FlowTiming pat_timing(const TimingConstants& constants, const TimedTransfer& t) {
+// Of the messages of one dimension, half need what those of the dimension before brought; the
+// others are on the way meanwhile, unless they share a message.
+FlowTiming pat_timing(const TimingConstants& constants, const Choice& choice,
+                      const TimedTransfer& t) {
   const ProtocolTiming& p = constants.ring[Protocol::simple];
+  const double part = t.bytes / t.ranks / choice.channels;
+  const double chunk = std::max(1.0, std::min(part, static_cast<double>(choice.chunk_bytes.count)));
   FlowTiming made;
   made.flow_bytes = t.bytes * (t.ranks - 1) / t.ranks;
-  made.latency_us =
-      p.start_us + steps_us(constants, p, {0, static_cast<double>(tree_levels(t.nodes))},
-                            *t.traffic, t.bytes / t.ranks);
+  const double moving = us_of(chunk, wire_gbps(t) / choice.channels);
+  const double step = between_us(constants, p, *t.traffic, chunk);
+  const int together = pat_aggregation(t.ranks, std::llround(part), choice.chunk_bytes.count);
+  double waiting = 0;
+  const int levels = tree_levels(t.ranks);
+  for (int level = 1; level < levels; ++level) {
+    if (3 << (levels - 1 - level) >= t.ranks) continue;  // the only message of the dimension
+    const int others = (1 << (level - 1)) / together * together;
+    waiting += std::max(0.0, step - others * moving);
+  }
+  made.latency_us = p.start_us + step + std::ceil(part / chunk) * waiting;
   return made;
 }
 
@@ -204,7 +226,7 @@ FlowTiming flow_timing(const TimingConstants& constants, CollectiveKind kind, co
     case Algorithm::nvls_tree:
       return multicast_timing(constants, kind, choice, transfer, nvls_heads);
     case Algorithm::pat:
-      return pat_timing(constants, transfer);
+      return pat_timing(constants, choice, transfer);
     default:
       return ring_timing(constants, kind, choice, transfer);
   }

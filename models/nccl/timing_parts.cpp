@@ -27,7 +27,10 @@ bool in_parts(CollectiveKind kind) {
 
 Steps ring_steps(CollectiveKind kind, const TimedTransfer& t) {
   const double all = (kind == CollectiveKind::all_reduce ? 2.0 : 1.0) * (t.ranks - 1);
-  const double between = t.nodes > 1 ? all * t.nodes / t.ranks : 0;
+  // A chain from the first rank or to it goes from node to node; a rank that repeats an operation in
+  // parts meets all hops of the ring alike.
+  double between = t.nodes - 1;
+  if (in_parts(kind)) between = t.nodes > 1 ? all * t.nodes / t.ranks : 0;
   return {all - between, between};
 }
 

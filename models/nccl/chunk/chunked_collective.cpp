@@ -125,11 +125,12 @@ int ChunkedCollective::crossings(const ChannelLayout& layout) const {
     count += between ? 1 : 0;
     all &= between;
   }
-  const bool chain =
-      !has_part_per_rank(operation_.collective) && operation_.collective != Collective::all_reduce;
-  // Position 0 is rank 0, the root.
-  const bool closes = layout.connections.back().kind == ConnectionKind::between;
-  return all || (chain && closes) ? count - 1 : count;
+  // Position 0 is rank 0, the root: nothing goes from the last position to it in a broadcast, nor
+  // from it to position 1 in a reduction.
+  const bool spreads = operation_.collective == Collective::broadcast;
+  const bool chain = spreads || operation_.collective == Collective::reduce;
+  const ConnectionEnds& unused = spreads ? layout.connections.back() : layout.connections.front();
+  return all || (chain && unused.kind == ConnectionKind::between) ? count - 1 : count;
 }
 
 // What makes two channels take equally long: what they carry, and where on their rings the hops

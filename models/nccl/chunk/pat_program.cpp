@@ -52,6 +52,7 @@ void PatProgram::find_order() {
   const int count = static_cast<int>(messages.size());
   const auto add = [&](int position, bool sends) {
     const int rounds_before = position < 0 ? (-position + count - 1) / count : 0;
+    most_late_ = std::max(most_late_, rounds_before);
     const PatMessage& message =
         messages[static_cast<std::size_t>(position + rounds_before * count)];
     order_.push_back({static_cast<std::uint16_t>(message.dimension),

@@ -22,7 +22,7 @@ class PatProgram {
   PatProgram(const ChannelLoad& load, int ranks);
 
   int workers() const { return plan_.ranks; }
-  std::int64_t loops() const { return plan_.rounds + 1; }
+  std::int64_t loops() const { return plan_.rounds + most_late_; }
   std::int64_t full_loops() const { return 0; }
   int primitives(std::int32_t) const { return static_cast<int>(order_.size()); }
   Primitive at(std::int32_t worker, std::int64_t loop, int index) const;
@@ -45,6 +45,7 @@ class PatProgram {
   PatPlan plan_;
   std::vector<Entry> order_;
   std::int64_t full_rounds_ = 0;
+  int most_late_ = 0;  ///< rounds by which a message may be received late
 };
 
 template <class Between>
