@@ -38,6 +38,20 @@ double flagged_steps_us(const TimingConstants& constants, const ProtocolTiming& 
   return std::max(0.0, alone - p.overlap * moving);
 }
 
+/// LL and LL128: what data that take `moving` a step do not hide of the steps between nodes, one of
+/// them or all with the steps from one to the next.
+double network_steps_us(const TimingConstants& constants, const ProtocolTiming& p,
+                        const Steps& steps, const TimedTransfer& t, double chunk, double moving) {
+  if (steps.between <= 0) return 0;
+  const double burst = us_of(std::min(chunk, p.burst_bytes), p.burst_gbps);
+  const double inside = inside_us(p, *t.traffic) + burst - p.overlap * moving;
+  const double between =
+      between_us(constants, p, *t.traffic, chunk * p.wire_factor) + burst - p.overlap * moving;
+  const double apart = static_cast<double>(t.ranks) / t.nodes - 1;
+  return std::max(between,
+                  steps.between * between + std::max(0.0, steps.between - 1) * apart * inside);
+}
+
 /// What the steps of a round take beyond moving its chunk.
 double waiting_us(const TimingConstants& constants, const Steps& steps, const Traffic& traffic,
                   double chunk, double gbps) {
@@ -100,7 +114,7 @@ FlowTiming ring_timing(const TimingConstants& constants, CollectiveKind kind, co
     return made;
   }
   // Rounds wait for each other: what hides the steps of one are its own data. Where these hide all
-  // steps together, they may still not hide a single one between nodes; that shows once.
+  // steps together, they may still not hide those between nodes; that shows once.
   const Rounds rounds = rounds_of(per_step, chunk);
   const auto step_moving = [&](double bytes) { return moving * bytes / per_step / steps.all(); };
   const auto round_us = [&](double bytes) {
@@ -109,11 +123,9 @@ FlowTiming ring_timing(const TimingConstants& constants, CollectiveKind kind, co
                      : 0;
   };
   made.latency_us += rounds.full * round_us(rounds.chunk) + round_us(rounds.rest);
-  if (steps.between > 0 && rounds.full > 0) {
-    const double one =
-        flagged_steps_us(constants, p, {0, 1}, *t.traffic, rounds.chunk, step_moving(rounds.chunk));
-    made.latency_us += std::max(0.0, one - round_us(rounds.chunk));
-  }
+  const double largest = rounds.full > 0 ? rounds.chunk : rounds.rest;
+  const double worst = network_steps_us(constants, p, steps, t, largest, step_moving(largest));
+  made.latency_us += std::max(0.0, worst - round_us(largest));
   return made;
 }
 
