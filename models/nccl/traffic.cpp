@@ -73,9 +73,13 @@ bool TrafficBuilder::add_chain(std::span<const VertexId> devices, bool between_n
 bool TrafficBuilder::add(const Hop& hop, double share) {
   const VertexId from = graph_.gpu(hop.from_rank);
   const VertexId to = graph_.gpu(hop.to_rank);
-  if (!hop.out_nic) return add_chain(std::array{from, to}, hop.between_nodes, share);
-  const VertexId via = hop.via_rank ? graph_.gpu(*hop.via_rank) : from;
-  return add_chain(std::array{from, via, *hop.out_nic, *hop.in_nic, to}, hop.between_nodes, share);
+  std::vector<VertexId> way{from};
+  if (hop.via_rank) way.push_back(graph_.gpu(*hop.via_rank));
+  if (hop.out_cpu) way.push_back(*hop.out_cpu);
+  if (hop.out_nic) way.insert(way.end(), {*hop.out_nic, *hop.in_nic});
+  if (hop.in_cpu) way.push_back(*hop.in_cpu);
+  way.push_back(to);
+  return add_chain(way, hop.between_nodes, share);
 }
 
 Traffic TrafficBuilder::finish() {
