@@ -105,6 +105,7 @@ std::expected<CarriedOut, NoRoute> NcclModel::carry_out(const cuda::CollectiveSp
   const int heads = planned.selector->schedule_inputs().nvls_heads;
   CarriedOut made;
   made.timing = timing_of(flow_timing(constants_, spec.kind, *choice, transfer, heads), **traffic);
+  if (path == DataPath::expected) set_time(from_us(choice->predicted_us), made.timing);
   if (path == DataPath::chunk) {
     const Operation operation{*collective, spec.bytes, spec.type};
     const ChunkedCollective chunks(planned, constants_, spec.kind, operation, *choice, transfer);

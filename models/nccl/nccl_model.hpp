@@ -31,8 +31,9 @@ struct CarriedOut {
 
 /// How finely the data path is simulated.
 enum class DataPath : std::uint8_t {
-  flow,   ///< in closed form, as latency and a flow
-  chunk,  ///< message by message
+  expected,  ///< not at all: NCCL's own expectation, where it has one
+  flow,      ///< in closed form, as latency and a flow
+  chunk,     ///< message by message
 };
 
 class NcclModel final : public CollectiveModel {

@@ -71,7 +71,10 @@ void ScenarioSpec::describe(Fields<ScenarioSpec>& fields) {
   fields.optional("nccl", &ScenarioSpec::nccl, "NCCL's version and environment.");
   fields.optional("perturb", &ScenarioSpec::perturb, "Deviations from the ideal cluster.");
   fields.optional("steps", &ScenarioSpec::steps, "How many steps are simulated.");
-  fields.optional("fidelity", &ScenarioSpec::fidelity, "How collectives are simulated.");
+  fields.optional(
+      "fidelity", &ScenarioSpec::fidelity,
+      "How collectives are simulated: NCCL's own expectation, its data path as a flow, or message "
+      "by message.");
   fields.optional("quiz", &ScenarioSpec::quiz, "Quiz questions that this scenario answers.");
 }
 

@@ -35,6 +35,18 @@ const network::NicSpec* nics_of(const Experiment& experiment) {
   return nics ? &*nics : nullptr;
 }
 
+nccl::DataPath path_of(Fidelity fidelity) {
+  switch (fidelity) {
+    case Fidelity::model:
+      return nccl::DataPath::expected;
+    case Fidelity::chunk:
+      return nccl::DataPath::chunk;
+    case Fidelity::flow:
+      break;
+  }
+  return nccl::DataPath::flow;
+}
+
 }  // namespace
 
 Simulation::State::State(const Experiment& given, bool trace_allocator)
@@ -43,7 +55,7 @@ Simulation::State::State(const Experiment& given, bool trace_allocator)
       planner(given.topology.spec, ring_hardware(given).compute_capability, given.nccl),
       model(planner,
             nccl::timing_constants(ring_hardware(given).compute_capability, nics_of(given)),
-            nccl::nccl_ring_tuning(ring_hardware(given))),
+            nccl::nccl_ring_tuning(ring_hardware(given)), path_of(given.scenario.spec.fidelity)),
       backend(given.graph, flows, queue, model) {
   for (const nccl::CommunicatorSpec& one : given.layout.communicators) {
     backend.add_communicator(one);

@@ -182,6 +182,17 @@ void Simulation::State::fill_throughput(Result& result) const {
 }
 
 /// What the run was, whatever came of it.
+namespace {
+
+std::string name_of(Fidelity fidelity) {
+  const auto& names = simcore::EnumNames<Fidelity>::values;
+  const auto* const found =
+      std::ranges::find(names, fidelity, &simcore::EnumName<Fidelity>::second);
+  return std::string(found->first);
+}
+
+}  // namespace
+
 Result Simulation::State::describe_run() const {
   Result result;
   result.scenario_name = experiment.scenario.spec.name;
@@ -194,7 +205,7 @@ Result Simulation::State::describe_run() const {
   result.simulator.events = queue.handled();
   result.simulator.simulated_ranks = static_cast<int>(ranks.size());
   result.simulator.rank_classes = experiment.layout.classes;
-  result.simulator.fidelity = "flow";
+  result.simulator.fidelity = name_of(experiment.scenario.spec.fidelity);
   return result;
 }
 
