@@ -126,7 +126,9 @@ class ChannelEngine {
               std::int64_t end_ps);
   /// Everything that later times depend on, oldest first.
   void read_state(std::vector<std::int64_t>& state) const;
-  void skip(std::int64_t loops, std::int64_t period_ps, const std::vector<std::int64_t>& before);
+  void skip(std::int64_t loops, std::int64_t shift_ps, const std::vector<std::int64_t>& state);
+  /// Runs until the state repeats, and skips as many of the first `alike` loops as it can.
+  void skip_alike(std::int64_t alike, ChannelRun& result);
 
   const Program& program_;
   const ChannelLayout& layout_;
@@ -323,9 +325,8 @@ void ChannelEngine<Program, Recorder>::read_state(std::vector<std::int64_t>& sta
 }
 
 template <class Program, class Recorder>
-void ChannelEngine<Program, Recorder>::skip(std::int64_t loops, std::int64_t period_ps,
+void ChannelEngine<Program, Recorder>::skip(std::int64_t loops, std::int64_t shift,
                                             const std::vector<std::int64_t>& state) {
-  const std::int64_t shift = loops * period_ps;
   const std::int64_t* next = state.data();
   for (Worker& worker : workers_) {
     worker.free_ps = *next++ + shift;
@@ -344,32 +345,9 @@ template <class Program, class Recorder>
 ChannelRun ChannelEngine<Program, Recorder>::run(int channel, SteadyState steady) {
   channel_ = channel;
   ChannelRun result;
-  std::vector<std::int64_t> before;
-  std::vector<std::int64_t> after;
-  std::int64_t done = 0;
   const std::int64_t loops = program_.loops();
-  const std::int64_t alike =
-      Recorder::enabled || steady == SteadyState::simulate ? 0 : program_.full_loops();
-  // A window of messages must have been through before two states can say anything.
-  while (done + 1 < alike) {
-    const std::int64_t sent = messages_;
-    advance(++done);
-    read_state(after);
-    const std::int64_t period = before.empty() ? -1 : after.front() - before.front();
-    const bool steady_now =
-        !before.empty() && std::ranges::equal(after, before, [period](auto now, auto then) {
-          return then > 0 && now - then == period;
-        });
-    if (steady_now) {
-      const std::int64_t skipped = alike - done;
-      skip(skipped, period, after);
-      done += skipped;
-      result.skipped_loops = skipped;
-      result.messages = skipped * (messages_ - sent);
-      break;
-    }
-    std::swap(before, after);
-  }
+  const bool skips = !Recorder::enabled && steady == SteadyState::skip;
+  if (skips) skip_alike(program_.full_loops(), result);
   advance(loops);
   result.simulated = messages_;
   result.messages += messages_;
@@ -377,6 +355,37 @@ ChannelRun ChannelEngine<Program, Recorder>::run(int channel, SteadyState steady
   for (const Worker& worker : workers_) end = std::max(end, worker.free_ps);
   result.end = simcore::SimTime::picoseconds(end);
   return result;
+}
+
+// A FIFO that is always full gives a period of as many loops as it holds messages of.
+template <class Program, class Recorder>
+void ChannelEngine<Program, Recorder>::skip_alike(std::int64_t alike, ChannelRun& result) {
+  struct Moment {
+    std::vector<std::int64_t> state;
+    std::int64_t messages = 0;
+  };
+  std::array<Moment, slots> past;  // of loop l at l % slots
+  for (std::int64_t done = 1; done < alike; ++done) {
+    advance(done);
+    Moment now;
+    read_state(now.state);
+    now.messages = messages_;
+    for (std::int64_t period = 1; period <= std::min<std::int64_t>(slots, done - 1); ++period) {
+      const Moment& then = past[static_cast<std::size_t>(done - period) % slots];
+      const std::int64_t shift = now.state.front() - then.state.front();
+      const bool repeats =
+          std::ranges::equal(now.state, then.state, [shift](std::int64_t late, std::int64_t early) {
+            return early > 0 && late - early == shift;
+          });
+      const std::int64_t times = (alike - done) / period;
+      if (!repeats || times == 0) continue;
+      skip(times * period, times * shift, now.state);
+      result.skipped_loops = times * period;
+      result.messages = times * (now.messages - then.messages);
+      return;
+    }
+    past[static_cast<std::size_t>(done) % slots] = std::move(now);
+  }
 }
 
 }  // namespace shardsim::nccl
