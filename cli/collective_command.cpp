@@ -58,7 +58,9 @@ const std::map<std::string, scenario::LaunchMode> launch_modes{
     {"threads", scenario::LaunchMode::threads},
     {"process", scenario::LaunchMode::process}};
 const std::map<std::string, scenario::CollectiveFidelity> fidelities{
-    {"model", scenario::CollectiveFidelity::model}, {"flow", scenario::CollectiveFidelity::flow}};
+    {"model", scenario::CollectiveFidelity::model},
+    {"flow", scenario::CollectiveFidelity::flow},
+    {"chunk", scenario::CollectiveFidelity::chunk}};
 
 struct CollectiveArguments {
   std::string name;
@@ -72,6 +74,7 @@ struct CollectiveArguments {
   std::string launch = "mpi";
   std::string fidelity = "flow";
   std::string json;
+  std::string trace;
 };
 
 /// "8", "4K", "128M", "8G" as nccl-tests reads them: powers of 1024.
@@ -101,6 +104,10 @@ class CollectiveCommand {
   explicit CollectiveCommand(CollectiveArguments arguments) : arguments_(std::move(arguments)) {}
 
   int run() {
+    if (!arguments_.trace.empty() && arguments_.fidelity != "chunk") {
+      std::cerr << "shardsim collective: --chunk-trace needs --fidelity chunk\n";
+      return exit_bad_input;
+    }
     const auto begin = parse_size(arguments_.begin);
     const auto end = parse_size(arguments_.end);
     if (!begin || !end || *end < *begin) {
@@ -136,7 +143,30 @@ class CollectiveCommand {
       if (*row) rows.push_back(**row);
     }
     for (const std::string& note : made.notes()) std::cerr << "note: " << note << '\n';
+    if (!arguments_.trace.empty()) {
+      const int status = write_trace(made, settings, rows);
+      if (status != exit_success) return status;
+    }
     return write(named, rows) ? exit_success : exit_bad_input;
+  }
+
+  int write_trace(scenario::CollectiveRun& made, const scenario::CollectiveSettings& settings,
+                  const std::vector<CollectiveRow>& rows) const {
+    std::string why;
+    const auto done = write_document(arguments_.trace, [&](std::ostream& out) {
+      nccl::write_trace_header(out);
+      for (const CollectiveRow& row : rows) {
+        const auto traced = made.trace(
+            settings, row.bytes,
+            [&out, &row](const nccl::TraceRecord& record, const nccl::TraceTimes& times) {
+              nccl::write_trace_row(out, row.bytes, record, times);
+            });
+        if (!traced && why.empty()) why = traced.error();
+      }
+    });
+    if (!why.empty()) return fail("no chunk trace: " + why);
+    if (!done) std::cerr << "shardsim collective: " << done.error() << '\n';
+    return done ? exit_success : exit_bad_input;
   }
 
   bool write(const Named& named, const std::vector<CollectiveRow>& rows) const {
@@ -248,10 +278,13 @@ void add_collective_command(CLI::App& app, std::function<int()>& action) {
       ->capture_default_str();
   command
       ->add_option("--fidelity", arguments->fidelity,
-                   "flow: the data path; model: what NCCL itself expects")
+                   "flow: the data path; chunk: the same message by message; model: what NCCL "
+                   "itself expects")
       ->check(CLI::IsMember(keys(fidelities)))
       ->capture_default_str();
   command->add_option("--json", arguments->json, "Write the rows as JSON; '-': standard output");
+  command->add_option("--chunk-trace", arguments->trace,
+                      "Write every message of fidelity chunk as CSV; see docs/chunk-trace.md");
   command->callback([arguments, &action] {
     action = [arguments] { return CollectiveCommand(*arguments).run(); };
   });

@@ -350,7 +350,8 @@ void add_run_command(CLI::App& app, std::function<int()>& action) {
   run->add_option("--report", arguments->report,
                   "Write a page with charts of the run that opens without a network (HTML)")
       ->check(named);
-  run->add_option("--fidelity", arguments->fidelity, "How collectives are simulated: flow");
+  run->add_option("--fidelity", arguments->fidelity,
+                  "How collectives are simulated: model, flow or chunk");
   run->add_flag("--exact-ranks", arguments->exact_ranks,
                 "Simulate every rank instead of one of each kind");
   run->add_flag("--what-if", arguments->what_if,

@@ -3,16 +3,20 @@
 //
 // Models, for S bytes on n ranks of k nodes with c channels, wire rate R of the pattern, and in
 // each step of a channel C = min(chunk, S/(c n)) bytes:
-//   Ring      steps = n-1, all-reduce 2(n-1), of which k-1 (twice that) between nodes
-//             start + steps (cables + synchronising) + steps S/(n R)
-//             LL, LL128: each step also takes in min(C, burst) bytes before it hands any on
-//             Simple: every round of chunks ends with a copy of the last one, C / copy
+//   Ring      steps = n-1, all-reduce 2(n-1); of the n hops of a ring k lie between nodes, so that
+//             a rank that repeats the operation waits for such a hop in k/n of its steps
+//     LL, LL128  start + steps (cables + synchronising) + steps S/(n R); each step also takes in
+//             min(C, burst) bytes before it hands any on
+//     Simple  start + steps max(T + exposed, T/2 + synchronising) for each round of chunks, with
+//             T = C c/R; the rank's own part is copied besides, S/n; the last slice comes late
 //   Tree      up and down a chain in each node and a binary tree between them:
-//             2 (n/k - 1) + 2 log2 k steps, each with a chunk in flight; S/R
-//   NVLS      scatter, reduce and gather as a pipeline: 2 chunks of all channels to fill it, S/R
+//             2 (n/k - 1) + 2 log2 k steps (the logarithm rounded up), each with part of a chunk
+//             in flight; S/R
+//   NVLS      scatter, reduce and gather as a pipeline: some rounds of chunks to fill it, S/R
 //   NVLSTree  the same, with 2 log2 k steps between nodes
-//   PAT       log2 k steps between nodes, S/R
-//   messages  start + one step + S (n-1)/(n R), and the rank's own part copied
+//   PAT       log2 k steps between nodes, less what their own messages hide; S (n-1)/(n R)
+//   messages  start + one step + S (n-1)/(n R), and the rank's own part copied; between nodes, a
+//             proxy's time for each
 // A flow is capped by what its channels copy. Assumes that all ranks start together and end
 // together. Leaves out the skew of slices between channels.
 #pragma once
@@ -37,7 +41,39 @@ struct TimedTransfer {
   int ranks = 1;
   int nodes = 1;
   const Traffic* traffic = nullptr;  ///< of pattern_of()
+  bool byte_type = false;            ///< elements of 8 bits
 };
+
+/// Steps of one byte of data.
+struct Steps {
+  double inside = 0;
+  double between = 0;
+  double all() const { return inside + between; }
+};
+
+// The parts that the closed forms below and the clock of single messages (chunk/) share.
+
+/// us for so many bytes at so many GB/s.
+double us_of(double bytes, double gbps);
+/// Of the pattern's links, and the same if only a share of NVLink's rate can be used.
+double wire_gbps(const TimedTransfer& transfer);
+double wire_gbps(const TimedTransfer& transfer, double nvlink_share);
+/// Does every step move a part of the data for each rank, rather than all of it?
+bool in_parts(cuda::CollectiveKind kind);
+Steps ring_steps(cuda::CollectiveKind kind, const TimedTransfer& transfer);
+/// Up and down.
+Steps tree_steps(const TimedTransfer& transfer);
+/// Levels of a binary tree over so many nodes, below its root.
+int tree_levels(int nodes);
+/// Cables and synchronisation of a step within a node, and of one between nodes that carries so
+/// many bytes on the wire.
+double inside_us(const ProtocolTiming& protocol, const Traffic& traffic);
+double between_us(const TimingConstants& constants, const ProtocolTiming& protocol,
+                  const Traffic& traffic, double wire_bytes);
+double steps_us(const TimingConstants& constants, const ProtocolTiming& protocol,
+                const Steps& steps, const Traffic& traffic, double wire_bytes);
+/// GB/s of the copies of a rank's own part that one channel makes while its links rest.
+double own_copy_gbps(const TimingConstants& constants, cuda::CollectiveKind kind, bool byte_type);
 
 /// The traffic that an algorithm makes.
 Pattern pattern_of(cuda::CollectiveKind kind, Algorithm algorithm);

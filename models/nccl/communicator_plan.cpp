@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "models/nccl/channel_hops.hpp"
+
 namespace shardsim::nccl {
 
 using network::Graph;
@@ -106,6 +108,27 @@ std::expected<const Traffic*, NoRoute> CommunicatorPlan::traffic(Pattern pattern
   return known.get();
 }
 
+void CommunicatorPlan::follow(const PlannedCommunicator& planned) {
+  if (planned_ == &planned) return;
+  planned_ = &planned;
+  for (auto& known : traffic_) known.reset();
+}
+
+std::optional<NoRoute> CommunicatorPlan::add_channels(TrafficBuilder& builder, std::size_t group,
+                                                      Pattern pattern) const {
+  const ChannelHops channels(*graph_, domains_[group], *planned_);
+  const bool ring = pattern != Pattern::trees && pattern != Pattern::multicast_trees;
+  const int root = spec_.groups[group].front();
+  for (const auto& [hop, share] : ring                        ? channels.rings()
+                                  : pattern == Pattern::trees ? channels.trees()
+                                                              : channels.nvls_trees()) {
+    if (pattern == Pattern::from_first && hop.to_rank == root) continue;
+    if (pattern == Pattern::to_first && hop.from_rank == root) continue;
+    if (!builder.add(hop, share)) return NoRoute{spec_.role, hop.from_rank, hop.to_rank};
+  }
+  return std::nullopt;
+}
+
 std::expected<Traffic, NoRoute> CommunicatorPlan::build(Pattern pattern) const {
   TrafficBuilder builder(*graph_, outages_);
   for (std::size_t group = 0; group < rings_.size(); ++group) {
@@ -114,7 +137,8 @@ std::expected<Traffic, NoRoute> CommunicatorPlan::build(Pattern pattern) const {
       case Pattern::ring:
       case Pattern::from_first:
       case Pattern::to_first:
-        failed = add_rings(builder, group, pattern);
+        failed = planned_ != nullptr ? add_channels(builder, group, pattern)
+                                     : add_rings(builder, group, pattern);
         break;
       case Pattern::neighbours:
         failed = add_messages(builder, group, 1);
@@ -128,12 +152,17 @@ std::expected<Traffic, NoRoute> CommunicatorPlan::build(Pattern pattern) const {
         add_multicast(builder, group, pattern);
         break;
       case Pattern::trees:
+        if (planned_ != nullptr) {
+          failed = add_channels(builder, group, pattern);
+          break;
+        }
         failed = add_chains(builder, group);
         if (!failed) failed = add_trees(builder, group);
         break;
       case Pattern::multicast_trees:
         add_multicast(builder, group, Pattern::multicast);
-        failed = add_trees(builder, group);
+        failed =
+            planned_ != nullptr ? add_channels(builder, group, pattern) : add_trees(builder, group);
         break;
     }
     if (failed) return std::unexpected(std::move(*failed));

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "models/nccl/communicator.hpp"
+#include "models/nccl/planner.hpp"
 #include "models/nccl/ring_plan.hpp"
 #include "models/nccl/traffic.hpp"
 #include "models/network/graph.hpp"
@@ -52,6 +53,10 @@ class CommunicatorPlan {
   /// All GPUs of each node are.
   bool on_nvswitches() const { return on_nvswitches_; }
 
+  /// From now on rings and trees are the channels that NCCL found. The plan must be for this shape
+  /// and outlive this; traffic asked for before is no longer valid.
+  void follow(const PlannedCommunicator& planned);
+
   /// The pattern's traffic. References stay valid as long as the plan.
   const Traffic& ring() const { return *traffic_[0]; }
   std::expected<const Traffic*, NoRoute> traffic(Pattern pattern);
@@ -69,12 +74,15 @@ class CommunicatorPlan {
   void add_multicast(TrafficBuilder& builder, std::size_t group, Pattern pattern) const;
   std::optional<NoRoute> add_trees(TrafficBuilder& builder, std::size_t group) const;
   std::optional<NoRoute> add_chains(TrafficBuilder& builder, std::size_t group) const;
+  std::optional<NoRoute> add_channels(TrafficBuilder& builder, std::size_t group,
+                                      Pattern pattern) const;
 
   const network::Graph* graph_;
   const network::LinkOutages* outages_;
   CommunicatorSpec spec_;
   std::vector<std::vector<Domain>> domains_;  ///< by group
   std::vector<RingPlan> rings_;               ///< by group
+  const PlannedCommunicator* planned_ = nullptr;
   bool on_nvswitch_ = false;
   bool on_nvswitches_ = false;
   std::array<std::unique_ptr<Traffic>, pattern_count> traffic_;

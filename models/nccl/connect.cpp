@@ -17,13 +17,6 @@ std::size_t rank_count(const NodeRanks& nodes) {
   return ranks;
 }
 
-/// Do channels 2k and 2k + 1 change places on every second node?
-bool swaps_pairs(const ChannelGraph& ring, std::size_t nodes, NcclVersion version) {
-  if (ring.channel_count() % 2 != 0 || version < NcclVersion{20, 0}) return false;
-  if (version >= NcclVersion{26, 0}) return ring.cross_nic == 2;
-  return ring.cross_nic != 0 && (version >= NcclVersion{21, 0} || nodes % 2 == 0);
-}
-
 /// Places in a node's chain at which its parent node's children are attached.
 struct ChildPlaces {
   int first = 0;
@@ -88,6 +81,12 @@ class TreeBuilder {
 
 }  // namespace
 
+bool swaps_channel_pairs(const ChannelGraph& ring, std::size_t nodes, NcclVersion version) {
+  if (ring.channel_count() % 2 != 0 || version < NcclVersion{20, 0}) return false;
+  if (version >= NcclVersion{26, 0}) return ring.cross_nic == 2;
+  return ring.cross_nic != 0 && (version >= NcclVersion{21, 0} || nodes % 2 == 0);
+}
+
 NodeRanks consecutive_ranks(int nodes, int per_node) {
   NodeRanks ranks(at(nodes));
   for (int rank = 0; rank < nodes * per_node; ++rank) ranks[at(rank / per_node)].push_back(rank);
@@ -98,7 +97,7 @@ std::vector<std::vector<int>> connect_rings(const ChannelGraph& ring, const Node
                                             int channels, NcclVersion version) {
   std::vector<std::vector<int>> rings;
   if (ring.channels.empty()) return rings;
-  const bool swaps = swaps_pairs(ring, nodes.size(), version);
+  const bool swaps = swaps_channel_pairs(ring, nodes.size(), version);
   for (int channel = 0; channel < channels; ++channel) {
     const int searched = channel % ring.channel_count();
     std::vector<int>& order = rings.emplace_back();

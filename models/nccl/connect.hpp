@@ -38,6 +38,9 @@ struct NvlsTreeLinks {
   bool operator==(const NvlsTreeLinks&) const = default;
 };
 
+/// Do channels 2k and 2k + 1 of a ring change places on every second node?
+bool swaps_channel_pairs(const ChannelGraph& ring, std::size_t nodes, NcclVersion version);
+
 /// Per channel the ranks in ring order, beginning with rank 0; channels beyond those searched
 /// repeat them.
 std::vector<std::vector<int>> connect_rings(const ChannelGraph& ring, const NodeRanks& nodes,

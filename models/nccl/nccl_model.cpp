@@ -1,12 +1,12 @@
 #include "models/nccl/nccl_model.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "models/nccl/chunk/message_exchange.hpp"
 #include "models/nccl/collective_timing.hpp"
 
 namespace shardsim::nccl {
@@ -16,12 +16,6 @@ using simcore::SimTime;
 namespace {
 
 SimTime from_us(double us) { return SimTime::picoseconds(std::llround(us * 1e6)); }
-
-/// Channels of point-to-point messages: as many as collectives have, rounded up to a power of two.
-int message_channels(const PlannedCommunicator& planned) {
-  const int most = planned.selector->schedule_inputs().channels.collective;
-  return static_cast<int>(std::bit_ceil(static_cast<unsigned>(std::max(most, 1))));
-}
 
 CollectiveTiming timing_of(const FlowTiming& flow, const Traffic& traffic) {
   CollectiveTiming made;
@@ -34,10 +28,30 @@ CollectiveTiming timing_of(const FlowTiming& flow, const Traffic& traffic) {
   return made;
 }
 
+TimedTransfer transfer_of(const cuda::CollectiveSpec& spec, const CommunicatorPlan& plan,
+                          const Traffic& traffic) {
+  return {static_cast<double>(spec.bytes.count), plan.ranks(), plan.nodes(), &traffic,
+          gpu::bytes_per_element(spec.type) == 1};
+}
+
+/// Makes the whole take `time` where nothing else uses the links.
+void set_time(SimTime time, CollectiveTiming& timing) {
+  double rate = timing.traffic->rate.bytes_per_second;
+  if (timing.cap.bytes_per_second > 0) rate = std::min(rate, timing.cap.bytes_per_second);
+  if (rate <= 0) {
+    timing.latency = time;
+    return;
+  }
+  const double seconds = timing.flow_bytes / rate;
+  timing.latency = std::max(SimTime{}, time - SimTime::from_seconds(seconds));
+  if (seconds > time.seconds()) timing.flow_bytes = time.seconds() * rate;
+}
+
 }  // namespace
 
-NcclModel::NcclModel(const Planner& planner, TimingConstants constants, RingTuning stand_in)
-    : planner_(planner), constants_(constants), rings_(std::move(stand_in)) {}
+NcclModel::NcclModel(const Planner& planner, TimingConstants constants, RingTuning stand_in,
+                     DataPath path)
+    : planner_(planner), constants_(constants), rings_(std::move(stand_in)), path_(path) {}
 
 std::expected<CollectiveTiming, NoRoute> NcclModel::timing(const cuda::CollectiveSpec& spec,
                                                            CommunicatorPlan& plan) const {
@@ -48,12 +62,19 @@ std::expected<CollectiveTiming, NoRoute> NcclModel::timing(const cuda::Collectiv
 
 std::expected<CarriedOut, NoRoute> NcclModel::carry_out(const cuda::CollectiveSpec& spec,
                                                         CommunicatorPlan& plan) const {
+  return carry_out(spec, plan, path_);
+}
+
+std::expected<CarriedOut, NoRoute> NcclModel::carry_out(const cuda::CollectiveSpec& spec,
+                                                        CommunicatorPlan& plan,
+                                                        DataPath path) const {
   if (plan.ranks() == 1) return CarriedOut{};
   const auto shape = shape_of(plan.graph(), plan.domains());
   if (!shape) return stand_in(spec, plan, "a communicator with nodes of unequal size");
   const auto planned = planner_.plan(*shape);
   if (!planned) return stand_in(spec, plan, planned.error());
-  return carry_out(spec, plan, **planned);
+  plan.follow(**planned);
+  return carry_out(spec, plan, **planned, path);
 }
 
 std::expected<CarriedOut, NoRoute> NcclModel::stand_in(const cuda::CollectiveSpec& spec,
@@ -67,9 +88,10 @@ std::expected<CarriedOut, NoRoute> NcclModel::stand_in(const cuda::CollectiveSpe
 
 std::expected<CarriedOut, NoRoute> NcclModel::carry_out(const cuda::CollectiveSpec& spec,
                                                         CommunicatorPlan& plan,
-                                                        const PlannedCommunicator& planned) const {
+                                                        const PlannedCommunicator& planned,
+                                                        DataPath path) const {
   const auto collective = collective_of(spec.kind);
-  if (!collective) return send_messages(spec, plan, planned);
+  if (!collective) return send_messages(spec, plan, planned, path);
   const auto choice = planned.selector->choose({*collective, spec.bytes, spec.type});
   if (!choice) return stand_in(spec, plan, choice.error());
   if (is_collnet(choice->algorithm)) return stand_in(spec, plan, "CollNet is not timed");
@@ -79,11 +101,16 @@ std::expected<CarriedOut, NoRoute> NcclModel::carry_out(const cuda::CollectiveSp
   }
   const auto traffic = plan.traffic(pattern_of(spec.kind, choice->algorithm));
   if (!traffic) return std::unexpected(traffic.error());
-  const TimedTransfer transfer{static_cast<double>(spec.bytes.count), plan.ranks(), plan.nodes(),
-                               *traffic};
+  const TimedTransfer transfer = transfer_of(spec, plan, **traffic);
   const int heads = planned.selector->schedule_inputs().nvls_heads;
   CarriedOut made;
   made.timing = timing_of(flow_timing(constants_, spec.kind, *choice, transfer, heads), **traffic);
+  if (path == DataPath::expected) set_time(from_us(choice->predicted_us), made.timing);
+  if (path == DataPath::chunk) {
+    const Operation operation{*collective, spec.bytes, spec.type};
+    const ChunkedCollective chunks(planned, constants_, spec.kind, operation, *choice, transfer);
+    set_time(chunks.run().time, made.timing);
+  }
   made.timing.algorithm = name(choice->algorithm);
   made.timing.protocol = name(choice->protocol);
   made.timing.channels = choice->channels;
@@ -91,20 +118,51 @@ std::expected<CarriedOut, NoRoute> NcclModel::carry_out(const cuda::CollectiveSp
   return made;
 }
 
-std::expected<CarriedOut, NoRoute> NcclModel::send_messages(
-    const cuda::CollectiveSpec& spec, CommunicatorPlan& plan,
-    const PlannedCommunicator& planned) const {
+std::expected<void, std::string> NcclModel::trace(const cuda::CollectiveSpec& spec,
+                                                  CommunicatorPlan& plan,
+                                                  const TraceVisitor& visit) const {
+  const auto shape = shape_of(plan.graph(), plan.domains());
+  if (plan.ranks() == 1 || !shape) return std::unexpected("the communicator has no channels");
+  const auto planned = planner_.plan(*shape);
+  if (!planned) return std::unexpected(planned.error());
+  plan.follow(**planned);
+  const auto collective = collective_of(spec.kind);
+  if (!collective) {
+    const auto pairs = plan.traffic(pattern_of(spec.kind, Algorithm::ring));
+    if (!pairs) return std::unexpected("no route between ranks");
+    const MessageRules rules = message_rules(**planned, planner_.setup().environment);
+    MessageExchange(rules, constants_, spec.kind, transfer_of(spec, plan, **pairs)).trace(visit);
+    return {};
+  }
+  const Operation operation{*collective, spec.bytes, spec.type};
+  const auto choice = (*planned)->selector->choose(operation);
+  if (!choice) return std::unexpected(choice.error());
+  if (is_collnet(choice->algorithm)) return std::unexpected("CollNet has no trace");
+  const auto traffic = plan.traffic(pattern_of(spec.kind, choice->algorithm));
+  if (!traffic) return std::unexpected("no route between ranks");
+  const TimedTransfer transfer = transfer_of(spec, plan, **traffic);
+  ChunkedCollective(**planned, constants_, spec.kind, operation, *choice, transfer).trace(visit);
+  return {};
+}
+
+std::expected<CarriedOut, NoRoute> NcclModel::send_messages(const cuda::CollectiveSpec& spec,
+                                                            CommunicatorPlan& plan,
+                                                            const PlannedCommunicator& planned,
+                                                            DataPath path) const {
   const auto traffic = plan.traffic(pattern_of(spec.kind, Algorithm::ring));
   if (!traffic) return std::unexpected(traffic.error());
-  const TimedTransfer transfer{static_cast<double>(spec.bytes.count), plan.ranks(), plan.nodes(),
-                               *traffic};
-  const int channels = message_channels(planned);
+  const TimedTransfer transfer = transfer_of(spec, plan, **traffic);
+  const MessageRules rules = message_rules(planned, planner_.setup().environment);
   CarriedOut made;
   made.timing = timing_of(message_timing(constants_, spec.kind, transfer), **traffic);
+  if (path == DataPath::chunk) {
+    const MessageExchange messages(rules, constants_, spec.kind, transfer);
+    set_time(messages.run().time, made.timing);
+  }
   made.timing.algorithm = "P2P";
   const bool in_parts = spec.kind == cuda::CollectiveKind::alltoall;
   made.timing.protocol = name(message_protocol(transfer.bytes / (in_parts ? plan.ranks() : 1)));
-  made.timing.channels = channels;
+  made.timing.channels = rules.channels;
   return made;
 }
 

@@ -2,10 +2,12 @@
 //
 // Models: algorithm, protocol, channels, threads and chunk as NCCL of that version and environment
 // chooses them on the communicator's machine (planner.hpp, choice.hpp); the time of that choice
-// (collective_timing.hpp) as latency and one coupled flow over the links of its rings or trees.
-// Where a communicator has no place in NCCL's view (nodes of unequal size), rings with general
-// constants take its place, and a note says so. Leaves out CollNet, whose operations run as rings
-// with a note, groups of several operations, and registered buffers.
+// (collective_timing.hpp) as latency and one coupled flow over the links of its rings or trees. At
+// chunk level (chunk/chunked_collective.hpp) the time is that of all its messages; what they take
+// beyond moving their bytes at the flow's rate is the latency, so that other traffic slows the
+// rest. Where a communicator has no place in NCCL's view (nodes of unequal size), rings with
+// general constants take its place, and a note says so. Leaves out CollNet, whose operations run as
+// rings with a note, groups of several operations, and registered buffers.
 #pragma once
 
 #include <expected>
@@ -13,6 +15,7 @@
 #include <set>
 #include <string>
 
+#include "models/nccl/chunk/chunked_collective.hpp"
 #include "models/nccl/collective_model.hpp"
 #include "models/nccl/planner.hpp"
 #include "models/nccl/ring_model.hpp"
@@ -26,15 +29,31 @@ struct CarriedOut {
   std::optional<Choice> choice;  ///< none for messages, and where rings stand in
 };
 
+/// How finely the data path is simulated.
+enum class DataPath : std::uint8_t {
+  expected,  ///< not at all: NCCL's own expectation, where it has one
+  flow,      ///< in closed form, as latency and a flow
+  chunk,     ///< message by message
+};
+
 class NcclModel final : public CollectiveModel {
  public:
   /// The planner must outlive the model.
-  NcclModel(const Planner& planner, TimingConstants constants, RingTuning stand_in);
+  NcclModel(const Planner& planner, TimingConstants constants, RingTuning stand_in,
+            DataPath path = DataPath::flow);
 
   std::expected<CollectiveTiming, NoRoute> timing(const cuda::CollectiveSpec& spec,
                                                   CommunicatorPlan& plan) const override;
   std::expected<CarriedOut, NoRoute> carry_out(const cuda::CollectiveSpec& spec,
                                                CommunicatorPlan& plan) const;
+
+  /// The same with the data path that is asked for.
+  std::expected<CarriedOut, NoRoute> carry_out(const cuda::CollectiveSpec& spec,
+                                               CommunicatorPlan& plan, DataPath path) const;
+  /// Every message of the operation at chunk level, in the order of the trace. The error says why
+  /// there are none.
+  std::expected<void, std::string> trace(const cuda::CollectiveSpec& spec, CommunicatorPlan& plan,
+                                         const TraceVisitor& visit) const;
 
   /// What was not carried out as NCCL would, and why; sorted.
   const std::set<std::string>& notes() const { return notes_; }
@@ -44,14 +63,17 @@ class NcclModel final : public CollectiveModel {
                                               CommunicatorPlan& plan, std::string why) const;
   std::expected<CarriedOut, NoRoute> carry_out(const cuda::CollectiveSpec& spec,
                                                CommunicatorPlan& plan,
-                                               const PlannedCommunicator& planned) const;
+                                               const PlannedCommunicator& planned,
+                                               DataPath path) const;
   std::expected<CarriedOut, NoRoute> send_messages(const cuda::CollectiveSpec& spec,
                                                    CommunicatorPlan& plan,
-                                                   const PlannedCommunicator& planned) const;
+                                                   const PlannedCommunicator& planned,
+                                                   DataPath path) const;
 
   const Planner& planner_;
   TimingConstants constants_;
   RingModel rings_;
+  DataPath path_;
   mutable std::set<std::string> notes_;
 };
 

@@ -81,6 +81,13 @@ class Messages {
 
 }  // namespace
 
+int pat_aggregation(int ranks, std::int64_t channel_bytes, std::int64_t chunk_bytes) {
+  const std::int64_t bytes = std::max<std::int64_t>(1, channel_bytes);
+  int group = 1;
+  while (chunk_bytes / (bytes * group) >= 2 && group < ranks / 2) group *= 2;
+  return group;
+}
+
 PatPlan pat_plan(Collective collective, int ranks, std::int64_t channel_bytes,
                  std::int64_t chunk_bytes) {
   PatPlan plan;
@@ -89,8 +96,7 @@ PatPlan pat_plan(Collective collective, int ranks, std::int64_t channel_bytes,
   const std::int64_t bytes = std::max<std::int64_t>(1, channel_bytes);
   plan.rounds = static_cast<int>((bytes + chunk_bytes - 1) / chunk_bytes);
   if (ranks < 2) return plan;
-  int group = 1;
-  while (chunk_bytes / (bytes * group) >= 2 && group < ranks / 2) group *= 2;
+  int group = pat_aggregation(ranks, bytes, chunk_bytes);
   plan.aggregation = group;
   plan.workers = std::min(most_workers, group);
   for (int depth = steps_per_buffer; depth > 1 && group < ranks / 2; depth /= 2) group *= 2;

@@ -44,6 +44,9 @@ struct PatDimension {
 PatPlan pat_plan(Collective collective, int ranks, std::int64_t channel_bytes,
                  std::int64_t chunk_bytes);
 
+/// Chunks that share a message.
+int pat_aggregation(int ranks, std::int64_t channel_bytes, std::int64_t chunk_bytes);
+
 std::vector<PatDimension> pat_dimensions(const PatPlan& plan);
 
 }  // namespace shardsim::nccl

@@ -223,17 +223,21 @@ Planner::Planner(const network::TopologySpec& spec, int compute_capability, cons
 Planner::Planner(Machine machine, const NcclSetup& setup)
     : given_(with_hosts_counted(std::move(machine))), setup_(&setup) {}
 
+std::int64_t Planner::nics_per_device() const {
+  if (spec_ == nullptr || !spec_->node.nics) return 1;
+  // A plugin groups NICs by itself; ports of a card are merged by NCCL, if the user lets it.
+  const network::NicSpec& nics = *spec_->node.nics;
+  const bool by_plugin = nics.plugin_latency > simcore::SimTime{};
+  const bool merges = setup_->environment.ib_merge_nics.value_or(1) != 0;
+  return by_plugin || merges ? nics.nics_per_device : 1;
+}
+
 Machine Planner::machine_of(const CommunicatorShape& shape) const {
   if (given_) return restricted(*given_, shape);
   MachineChoice choice;
   choice.nodes = static_cast<std::int64_t>(shape.gpus_of_host.size());
   choice.compute_capability = compute_capability_;
-  // A plugin that tells its own latency is aws-ofi-nccl, which offers the NICs beside one GPU as
-  // one device.
-  const auto& nics = spec_->node.nics;
-  if (nics && nics->plugin_latency > simcore::SimTime{}) {
-    choice.nics_per_device = std::max<std::int64_t>(nics->count / spec_->node.gpus, 1);
-  }
+  choice.nics_per_device = nics_per_device();
   return restricted(machine_from_topology(*spec_, choice), shape);
 }
 
@@ -249,6 +253,7 @@ std::expected<const PlannedCommunicator*, std::string> Planner::plan(
     return std::unexpected("the machine's description lacks GPUs of the communicator");
   }
   auto made = make_plan(machine, shape, *setup_);
+  made->nics_per_device = nics_per_device();
   if (shape.ranks() > 1 && made->graphs.ring.channels.empty()) {
     return std::unexpected("NCCL's search finds no ring on this machine");
   }

@@ -59,6 +59,7 @@ std::optional<CommunicatorShape> shape_of_cluster(const network::TopologySpec& s
 
 struct PlannedCommunicator {
   CommunicatorShape shape;
+  std::int64_t nics_per_device = 1;  ///< NICs of the cluster behind a network device of the plan
   std::unique_ptr<System> system;
   std::unique_ptr<Landscape> land;
   NodeGraphs graphs;
@@ -80,6 +81,7 @@ class Planner {
 
  private:
   Machine machine_of(const CommunicatorShape& shape) const;
+  std::int64_t nics_per_device() const;
 
   const network::TopologySpec* spec_ = nullptr;
   std::optional<Machine> given_;

@@ -30,6 +30,9 @@ struct Hop {
   std::optional<int> via_rank = std::nullopt;
   std::optional<network::VertexId> out_nic = std::nullopt;
   std::optional<network::VertexId> in_nic = std::nullopt;
+  /// CPUs whose memory the data pass on either side, where GPUs and NICs may not reach each other.
+  std::optional<network::VertexId> out_cpu = std::nullopt;
+  std::optional<network::VertexId> in_cpu = std::nullopt;
 };
 
 struct Ring {

@@ -83,19 +83,29 @@ bool TrafficBuilder::add_chain(std::span<const VertexId> devices, bool between_n
 bool TrafficBuilder::add(const Hop& hop, double share) {
   const VertexId from = graph_.gpu(hop.from_rank);
   const VertexId to = graph_.gpu(hop.to_rank);
-  if (!hop.out_nic) return add_chain(std::array{from, to}, hop.between_nodes, share);
-  const VertexId via = hop.via_rank ? graph_.gpu(*hop.via_rank) : from;
-  return add_chain(std::array{from, via, *hop.out_nic, *hop.in_nic, to}, hop.between_nodes, share);
+  std::vector<VertexId> way{from};
+  if (hop.via_rank) way.push_back(graph_.gpu(*hop.via_rank));
+  if (hop.out_cpu) way.push_back(*hop.out_cpu);
+  if (hop.out_nic) way.insert(way.end(), {*hop.out_nic, *hop.in_nic});
+  if (hop.in_cpu) way.push_back(*hop.in_cpu);
+  way.push_back(to);
+  return add_chain(way, hop.between_nodes, share);
 }
 
 Traffic TrafficBuilder::finish() {
   std::ranges::sort(touched_);
-  double rate = touched_.empty() ? 0 : std::numeric_limits<double>::infinity();
+  constexpr double no_limit = std::numeric_limits<double>::infinity();
+  double rate = touched_.empty() ? 0 : no_limit;
+  double nvlink_rate = no_limit;
   for (const LinkId link : touched_) {
     made_.uses.push_back(network::LinkUse{link, weights_[link]});
-    rate = std::min(rate, graph_.links()[link].bandwidth.bytes_per_second / weights_[link]);
+    const network::Link& one = graph_.links()[link];
+    const double allows = one.bandwidth.bytes_per_second / weights_[link];
+    rate = std::min(rate, allows);
+    if (one.kind == LinkKind::nvlink) nvlink_rate = std::min(nvlink_rate, allows);
   }
   made_.rate = simcore::BitRate{rate};
+  made_.nvlink_rate = simcore::BitRate{nvlink_rate < no_limit ? nvlink_rate : 0};
   made_.inside.mean = mean(inside_total_, made_.inside.hops);
   made_.between.mean = mean(between_total_, made_.between.hops);
   return std::move(made_);

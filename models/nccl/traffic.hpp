@@ -23,6 +23,7 @@ struct HopLatency {
 struct Traffic {
   std::vector<network::LinkUse> uses;  ///< bytes on each link per byte of the flow, by link
   simcore::BitRate rate;         ///< of the flow where nothing else uses the links; 0 without links
+  simcore::BitRate nvlink_rate;  ///< where NVLink alone limits it; 0 without NVLink
   HopLatency inside;             ///< within nodes
   HopLatency between;            ///< between nodes
   bool inside_by_nvlink = true;  ///< hops inside nodes use nothing else

@@ -89,6 +89,23 @@ void NicSpec::describe(simcore::Fields<NicSpec>& fields) {
           "Latency that NCCL's network plugin reports to NCCL's tuner, which adds it to every "
           "network step when it compares algorithms.")
       .at_least(simcore::SimTime{});
+  fields
+      .optional("nics_per_device", &NicSpec::nics_per_device,
+                "NICs that NCCL sees as one network device, in order: ports of one card that it "
+                "merges, adapters that a plugin groups. NCCL_IB_MERGE_NICS=0 undoes the former.")
+      .range(1, most_devices);
+  fields
+      .optional("software_latency", &NicSpec::software_latency,
+                "Software's part of a step between nodes, besides the cables: from the GPU's flag "
+                "over NCCL's proxy threads and the network's library to the other GPU.")
+      .at_least(simcore::SimTime{});
+  fields
+      .optional("rendezvous_latency", &NicSpec::rendezvous_latency,
+                "What a message larger than `eager_bytes` takes besides, where the library asks "
+                "the receiver first.")
+      .at_least(simcore::SimTime{});
+  fields.optional("eager_bytes", &NicSpec::eager_bytes,
+                  "Largest message that is sent without asking the receiver first.");
 }
 
 void NodeSpec::describe(simcore::Fields<NodeSpec>& fields) {

@@ -79,6 +79,11 @@ struct NicSpec {
   std::int64_t count = 0;
   CableSpec link{};                   ///< NIC to the switch it is plugged into
   simcore::SimTime plugin_latency{};  ///< what NCCL's network plugin tells NCCL's tuner
+  std::int64_t nics_per_device = 1;   ///< that NCCL sees as one network device, in order
+  /// Software of a step between nodes: NCCL's proxy threads and the network's library.
+  simcore::SimTime software_latency = simcore::SimTime::nanoseconds(6500);
+  simcore::SimTime rendezvous_latency{};                ///< of messages above `eager_bytes`
+  simcore::Bytes eager_bytes{std::int64_t{16} * 1024};  ///< sent without asking first
   static void describe(simcore::Fields<NicSpec>& fields);
 };
 

@@ -64,6 +64,10 @@ void change_nics(const NicChange& change, network::NodeSpec& node) {
   if (!node.nics) return;
   network::NicSpec& nics = *node.nics;
   if (change.count && *change.count != nics.count) {
+    const std::int64_t devices = std::max<std::int64_t>(nics.count / nics.nics_per_device, 1);
+    if (nics.nics_per_device > 1) {
+      nics.nics_per_device = std::max<std::int64_t>(*change.count / devices, 1);
+    }
     nics.count = *change.count;
     if (node.pcie) node.pcie->nics_at.clear();
   }
@@ -71,10 +75,24 @@ void change_nics(const NicChange& change, network::NodeSpec& node) {
   nics.link.efficiency = change.efficiency.value_or(nics.link.efficiency);
   nics.link.latency = change.latency.value_or(nics.link.latency);
   nics.plugin_latency = change.plugin_latency.value_or(nics.plugin_latency);
+  nics.nics_per_device = change.nics_per_device.value_or(nics.nics_per_device);
+  nics.software_latency = change.software_latency.value_or(nics.software_latency);
+  nics.rendezvous_latency = change.rendezvous_latency.value_or(nics.rendezvous_latency);
+}
+
+/// As many NICs as GPUs that are used, fewer than the node has: the GPUs used are those beside
+/// them.
+void keep_pairs(const ClusterRequest& request, network::NodeSpec& node) {
+  const std::int64_t gpus = request.gpus_per_node.value_or(node.gpus);
+  const bool paired = node.pcie && node.pcie->switches == node.gpus && node.pcie->gpus_at.empty();
+  if (!paired || gpus >= node.gpus || request.nics.count != gpus) return;
+  node.gpus = gpus;
+  node.pcie->switches = gpus;
 }
 
 void change_machine(const ClusterRequest& request, CollectiveCluster& cluster) {
   network::NodeSpec& node = cluster.spec.node;
+  keep_pairs(request, node);
   change_nics(request.nics, node);
   if (request.gpu_link && node.pcie) node.pcie->gpu_link = request.gpu_link;
   if (request.compute_capability) {
@@ -93,6 +111,10 @@ void NicChange::describe(simcore::Fields<NicChange>& fields) {
   fields.optional("efficiency", &NicChange::efficiency, "Share that payload can use.");
   fields.optional("latency", &NicChange::latency, "From NIC to switch.");
   fields.optional("plugin_latency", &NicChange::plugin_latency, "That NCCL's plugin declares.");
+  fields.optional("nics_per_device", &NicChange::nics_per_device, "That NCCL sees as one.")
+      .range(1, 1024);
+  fields.optional("software_latency", &NicChange::software_latency, "Of a step between nodes.");
+  fields.optional("rendezvous_latency", &NicChange::rendezvous_latency, "Of large messages.");
 }
 
 std::unique_ptr<CollectiveCluster> load_collective_cluster(const ClusterRequest& request,

@@ -29,6 +29,9 @@ struct NicChange {
   std::optional<simcore::Fraction> efficiency;
   std::optional<simcore::SimTime> latency;
   std::optional<simcore::SimTime> plugin_latency;
+  std::optional<std::int64_t> nics_per_device;
+  std::optional<simcore::SimTime> software_latency;
+  std::optional<simcore::SimTime> rendezvous_latency;
   static void describe(simcore::Fields<NicChange>& fields);
 };
 

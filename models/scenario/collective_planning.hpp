@@ -13,7 +13,7 @@ namespace shardsim::scenario {
 
 struct CollectivePlanning {
   CollectivePlanning(const network::TopologySpec& topology, const gpu::GpuSpec& gpu,
-                     const nccl::NcclSetup& setup);
+                     const nccl::NcclSetup& setup, nccl::DataPath path);
   CollectivePlanning(const CollectivePlanning&) = delete;
   CollectivePlanning& operator=(const CollectivePlanning&) = delete;
 

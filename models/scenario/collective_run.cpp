@@ -34,6 +34,10 @@ nccl::CommunicatorSpec world(int ranks) {
   return spec;
 }
 
+const network::NicSpec* nics_of(const network::TopologySpec& spec) {
+  return spec.node.nics ? &*spec.node.nics : nullptr;
+}
+
 /// What the flow takes where nothing else uses the links.
 double alone_us(const nccl::CollectiveTiming& timing) {
   double us = timing.latency.microseconds();
@@ -47,7 +51,8 @@ double alone_us(const nccl::CollectiveTiming& timing) {
 
 CollectiveRun::CollectiveRun(const CollectiveCluster& cluster, nccl::CommunicatorPlan plan)
     : cluster_(&cluster),
-      model_(*cluster.planner, nccl::timing_constants(cluster.compute_capability),
+      model_(*cluster.planner,
+             nccl::timing_constants(cluster.compute_capability, nics_of(cluster.spec)),
              nccl::nccl_ring_tuning(cluster.hardware)),
       plan_(std::move(plan)) {}
 
@@ -73,7 +78,8 @@ double CollectiveRun::launch_us(const CollectiveSettings& settings) const {
 std::expected<double, std::string> CollectiveRun::kernel_us(const cuda::CollectiveSpec& spec,
                                                             const CollectiveSettings& settings,
                                                             CollectiveRow& row) {
-  auto done = model_.carry_out(spec, plan_);
+  const bool chunked = settings.fidelity == CollectiveFidelity::chunk;
+  auto done = model_.carry_out(spec, plan_, chunked ? nccl::DataPath::chunk : nccl::DataPath::flow);
   if (!done) return std::unexpected("no route between ranks");
   row.algorithm = done->timing.algorithm;
   row.protocol = done->timing.protocol;
@@ -83,7 +89,7 @@ std::expected<double, std::string> CollectiveRun::kernel_us(const cuda::Collecti
     row.threads = done->choice->threads;
     row.chunk_bytes = done->choice->chunk_bytes.count;
   }
-  if (settings.fidelity == CollectiveFidelity::flow) return alone_us(done->timing);
+  if (settings.fidelity != CollectiveFidelity::model) return alone_us(done->timing);
   if (!done->choice) return std::unexpected("NCCL has no estimate of its own for messages");
   return done->choice->predicted_us;
 }
@@ -108,6 +114,16 @@ std::expected<std::optional<CollectiveRow>, std::string> CollectiveRun::run(
   row.algbw = row.time_us > 0 ? static_cast<double>(row.bytes) / row.time_us * 1e-3 : 0;
   row.busbw = row.algbw * bus_factor(settings.kind, cluster_->ranks());
   return row;
+}
+
+std::expected<void, std::string> CollectiveRun::trace(const CollectiveSettings& settings,
+                                                      std::int64_t bytes,
+                                                      const nccl::TraceVisitor& visit) {
+  cuda::CollectiveSpec spec;
+  spec.kind = settings.kind;
+  spec.bytes.count = bytes;
+  spec.type = settings.type;
+  return model_.trace(spec, plan_, visit);
 }
 
 }  // namespace shardsim::scenario

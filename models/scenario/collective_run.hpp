@@ -31,6 +31,7 @@ enum class LaunchMode : std::uint8_t {
 enum class CollectiveFidelity : std::uint8_t {
   model,  ///< NCCL's own expectation of the choice
   flow,   ///< the choice's data path, as a flow on the links
+  chunk,  ///< the choice's data path, message by message
 };
 
 struct CollectiveSettings {
@@ -61,6 +62,9 @@ class CollectiveRun {
   /// Nothing if the size is less than an element for each rank. The error says what NCCL lacks.
   std::expected<std::optional<CollectiveRow>, std::string> run(const CollectiveSettings& settings,
                                                                std::int64_t bytes);
+  /// Every message of the collective at chunk level. The error says why there is none.
+  std::expected<void, std::string> trace(const CollectiveSettings& settings, std::int64_t bytes,
+                                         const nccl::TraceVisitor& visit);
   const std::set<std::string>& notes() const { return model_.notes(); }
 
  private:

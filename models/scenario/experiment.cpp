@@ -27,6 +27,18 @@ using training::Strategy;
 
 namespace {
 
+nccl::DataPath data_path(Fidelity fidelity) {
+  switch (fidelity) {
+    case Fidelity::model:
+      return nccl::DataPath::expected;
+    case Fidelity::chunk:
+      return nccl::DataPath::chunk;
+    case Fidelity::flow:
+      break;
+  }
+  return nccl::DataPath::flow;
+}
+
 /// Fills an experiment step by step; each step needs what the ones before found.
 class Builder {
  public:
@@ -37,8 +49,8 @@ class Builder {
   }
 
   std::optional<Experiment> build() {
-    if (!load_cluster() || !set_up_nccl() || !place_jobs() || !record_others() ||
-        !size_groups() || !record() || !perturb())
+    if (!load_cluster() || !set_up_nccl() || !place_jobs() || !record_others() || !size_groups() ||
+        !record() || !perturb())
       return std::nullopt;
     lay_out();
     set_up_runtime();
@@ -112,8 +124,8 @@ class Builder {
                                   where("nccl.env"), diagnostics_);
     if (!setup) return false;
     made_.nccl = std::move(*setup);
-    made_.planning =
-        std::make_unique<CollectivePlanning>(made_.topology.spec, made_.gpu, made_.nccl);
+    made_.planning = std::make_unique<CollectivePlanning>(made_.topology.spec, made_.gpu,
+                                                          made_.nccl, data_path(spec().fidelity));
     return true;
   }
 
@@ -219,9 +231,8 @@ class Builder {
   static void record_background(JobPlan& job, const BackgroundSpec& traffic) {
     cuda::ProgramRecorder recorder;
     cuda::CollectiveSpec exchange;
-    exchange.kind = traffic.pattern == BackgroundPattern::alltoall
-                        ? cuda::CollectiveKind::alltoall
-                        : cuda::CollectiveKind::sendrecv;
+    exchange.kind = traffic.pattern == BackgroundPattern::alltoall ? cuda::CollectiveKind::alltoall
+                                                                   : cuda::CollectiveKind::sendrecv;
     exchange.communicator = recorder.create_communicator("world");
     exchange.bytes = traffic.bytes;
     for (int step = 0; step < 2; ++step) {
@@ -419,15 +430,14 @@ class Builder {
       jobs.push_back(class_job(*other.program, other.groups, other.gpus, other.reshard,
                                std::vector<Colour>(other.gpus.size(), 0)));
     }
-    const auto classes =
-        search_classes(jobs, made_.graph, made_.perturbations.link_changes, *made_.planning,
-                       options_.exact_ranks);
+    const auto classes = search_classes(jobs, made_.graph, made_.perturbations.link_changes,
+                                        *made_.planning, options_.exact_ranks);
     made_.layout =
         lay_out_ranks(made_.program->communicators, jobs[0].groups, classes[0], made_.gpus);
     for (std::size_t i = 0; i < made_.others.size(); ++i) {
       JobPlan& other = made_.others[i];
-      other.layout = lay_out_ranks(other.program->communicators, jobs[i + 1].groups,
-                                   classes[i + 1], other.gpus);
+      other.layout = lay_out_ranks(other.program->communicators, jobs[i + 1].groups, classes[i + 1],
+                                   other.gpus);
     }
   }
 

@@ -50,7 +50,10 @@ void ScenarioSpec::describe(Fields<ScenarioSpec>& fields) {
   fields.optional("background", &ScenarioSpec::background,
                   "Traffic that shares the cluster's links with the jobs.");
   fields.optional("steps", &ScenarioSpec::steps, "How many steps are simulated.");
-  fields.optional("fidelity", &ScenarioSpec::fidelity, "How collectives are simulated.");
+  fields.optional(
+      "fidelity", &ScenarioSpec::fidelity,
+      "How collectives are simulated: NCCL's own expectation, its data path as a flow, or message "
+      "by message.");
   fields.optional("quiz", &ScenarioSpec::quiz, "Quiz questions that this scenario answers.");
   fields.optional("sweep", &ScenarioSpec::sweep,
                   "Axes that `shardsim sweep` crosses: each a map from keys of the scenario to "

@@ -25,7 +25,11 @@
 namespace shardsim::scenario {
 
 /// How collectives are simulated.
-enum class Fidelity : std::uint8_t { flow };
+enum class Fidelity : std::uint8_t {
+  model,  ///< NCCL's own expectation
+  flow,   ///< the data path in closed form, data as a flow on the links
+  chunk,  ///< the data path message by message
+};
 
 struct ClusterSpec {
   std::string topology;
@@ -103,7 +107,9 @@ namespace shardsim::simcore {
 template <>
 struct EnumNames<scenario::Fidelity> {
   static constexpr auto values =
-      std::to_array<EnumName<scenario::Fidelity>>({{"flow", scenario::Fidelity::flow}});
+      std::to_array<EnumName<scenario::Fidelity>>({{"model", scenario::Fidelity::model},
+                                                   {"flow", scenario::Fidelity::flow},
+                                                   {"chunk", scenario::Fidelity::chunk}});
 };
 
 }  // namespace shardsim::simcore

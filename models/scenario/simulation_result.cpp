@@ -210,6 +210,17 @@ void Simulation::State::fill_throughput(Result& result) const {
 }
 
 /// What the run was, whatever came of it.
+namespace {
+
+std::string name_of(Fidelity fidelity) {
+  const auto& names = simcore::EnumNames<Fidelity>::values;
+  const auto* const found =
+      std::ranges::find(names, fidelity, &simcore::EnumName<Fidelity>::second);
+  return std::string(found->first);
+}
+
+}  // namespace
+
 Result Simulation::State::describe_run() const {
   Result result;
   result.scenario_name = experiment.scenario.spec.name;
@@ -225,7 +236,7 @@ Result Simulation::State::describe_run() const {
     result.simulator.simulated_ranks += job.layout.classes;
   }
   result.simulator.rank_classes = experiment.layout.classes;
-  result.simulator.fidelity = "flow";
+  result.simulator.fidelity = name_of(experiment.scenario.spec.fidelity);
   return result;
 }
 
@@ -242,7 +253,8 @@ RunOutput Simulation::State::make_output() {
   result.step = analysis.step;
   result.step.time = mean_step(slowest_slot());
   result.critical_path = analysis.critical_path;
-  result.warnings.insert(result.warnings.end(), experiment.planning->model.notes().begin(), experiment.planning->model.notes().end());
+  result.warnings.insert(result.warnings.end(), experiment.planning->model.notes().begin(),
+                         experiment.planning->model.notes().end());
   fill_throughput(result);
   const StepLog& tracked = memory_depends_on_time ? log : output.logs.front();
   fill_memory(result, tracked.slot, &tracked);
@@ -272,7 +284,7 @@ std::vector<LinkLoad> Simulation::link_loads() const {
     const network::LinkStatistics statistics = state_->flows.statistics(link);
     const double most = state_->flows.bandwidth(link).bytes_per_second * window;
     loads.push_back(LinkLoad{statistics.bytes, statistics.busy.seconds() / window,
-                           most > 0 ? statistics.bytes / most : 0, statistics.peak_share});
+                             most > 0 ? statistics.bytes / most : 0, statistics.peak_share});
   }
   return loads;
 }

@@ -14,6 +14,7 @@ TimingConstants plain() {
     t.ring[p].start_us = 5;
     t.ring[p].step_us = 1;
     t.ring[p].network_step_us = 4;
+    t.ring[p].exposed = 1;
   }
   t.ring[Protocol::ll].wire_factor = 2;
   t.tree = t.ring;
@@ -72,17 +73,78 @@ TEST_CASE("a tree over k nodes has 2 log2 k steps between them") {
 }
 
 TEST_CASE("NVLink switches that reduce reach their share of the links") {
-  const Traffic traffic = traffic_of(100);
+  Traffic traffic = traffic_of(100);
+  traffic.nvlink_rate = traffic.rate;
   const TimedTransfer transfer{1e9, 8, 1, &traffic};
   const FlowTiming made = flow_timing(plain(), CollectiveKind::all_reduce,
                                       choice_of(Algorithm::nvls, Protocol::simple), transfer, 8);
   CHECK(made.cap_gbps == doctest::Approx(50));
 }
 
+TEST_CASE("NVLink's share does not lower what the network gives") {
+  Traffic traffic = traffic_of(100);
+  traffic.nvlink_rate = simcore::BitRate{300e9};
+  const TimedTransfer transfer{1e9, 16, 2, &traffic};
+  const FlowTiming made =
+      flow_timing(plain(), CollectiveKind::all_reduce,
+                  choice_of(Algorithm::nvls_tree, Protocol::simple), transfer, 8);
+  CHECK(made.cap_gbps == doctest::Approx(100));
+}
+
+TEST_CASE("of a ring's n hops k lie between nodes, and so do as many of its steps") {
+  const Traffic traffic = traffic_of(100);
+  const auto latency = [&](CollectiveKind kind, int ranks, int nodes) {
+    const TimedTransfer transfer{8, ranks, nodes, &traffic};
+    return flow_timing(plain(), kind, choice_of(Algorithm::ring, Protocol::ll), transfer, 0)
+        .latency_us;
+  };
+  // 4 us between nodes, 1 within; 15 steps, of which 2/16 between.
+  CHECK(latency(CollectiveKind::all_gather, 16, 2) == doctest::Approx(5 + 15 * (1 + 3 * 2 / 16.0)));
+  CHECK(latency(CollectiveKind::all_reduce, 16, 2) == doctest::Approx(5 + 30 * (1 + 3 * 2 / 16.0)));
+  CHECK(latency(CollectiveKind::all_gather, 16, 1) == doctest::Approx(5 + 15));
+  CHECK(latency(CollectiveKind::all_gather, 16, 16) == doctest::Approx(5 + 15 * 4));
+}
+
+TEST_CASE("one slice moves while the other is handed over") {
+  // 1 MB at 10 GB/s are 100 us: 20 us of synchronisation hide in them but for the exposed share.
+  CHECK(sliced_step_us(1e6, 10, 20, 0) == doctest::Approx(100));
+  CHECK(sliced_step_us(1e6, 10, 20, 0.5) == doctest::Approx(110));
+  CHECK(sliced_step_us(1e6, 10, 80, 0) == doctest::Approx(50 + 80));
+  CHECK(sliced_step_us(1, 10, 20, 0) == doctest::Approx(20));
+  CHECK(sliced_step_us(0, 10, 20, 1) == 0);
+}
+
+TEST_CASE("a message that must ask first waits for the answer, and keeps its NIC longer") {
+  network::NicSpec nics;
+  nics.link.bandwidth = simcore::BitRate{25e9};
+  nics.link.efficiency = simcore::Fraction{1};
+  nics.software_latency = simcore::SimTime::nanoseconds(3000);
+  nics.rendezvous_latency = simcore::SimTime::nanoseconds(40'000);
+  const TimingConstants made = timing_constants(80, &nics);
+  const ProtocolTiming& ll = made.ring[Protocol::ll];
+  CHECK(network_step_us(made, ll, 16384) == doctest::Approx(3));
+  CHECK(network_step_us(made, ll, 16385) == doctest::Approx(43));
+  // 128 KiB take 5.24 us; an eighth of the round trip besides.
+  CHECK(message_stretch(made.network) == doctest::Approx(1 + 5 / 5.243).epsilon(1e-3));
+  nics.rendezvous_latency = {};
+  CHECK(message_stretch(timing_constants(80, &nics).network) == 1);
+}
+
+TEST_CASE("all-to-all between nodes costs a proxy's time for each peer there") {
+  const Traffic traffic = traffic_of(1);
+  TimingConstants constants = plain();
+  constants.network.message_us = 5;
+  const auto latency = [&](int nodes) {
+    const TimedTransfer transfer{64, 8 * nodes, nodes, &traffic};
+    return message_timing(constants, CollectiveKind::alltoall, transfer).latency_us;
+  };
+  CHECK(latency(4) - latency(2) == doctest::Approx(16 * 5).epsilon(1e-3));
+}
+
 TEST_CASE("more bytes never take less time, on any generation") {
   const Traffic traffic = traffic_of(200);
   for (const int capability : {70, 80, 90, 100}) {
-    const TimingConstants constants = timing_constants(capability);
+    const TimingConstants constants = timing_constants(capability, nullptr);
     for (const Algorithm algorithm : {Algorithm::ring, Algorithm::tree}) {
       for (const Protocol protocol : all_protocols) {
         CAPTURE(capability);

@@ -1,0 +1,189 @@
+#include "models/nccl/channel_hops.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "models/nccl/connect.hpp"
+#include "models/nccl/double_binary_tree.hpp"
+
+namespace shardsim::nccl {
+
+using network::DeviceKind;
+using network::VertexId;
+
+namespace {
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+/// The number-th device of a kind of a node.
+std::optional<VertexId> device(const network::Graph& graph, int node, DeviceKind kind,
+                               std::int64_t number) {
+  for (const VertexId one : graph.devices_of(node)) {
+    const network::Vertex& vertex = graph.vertices()[one];
+    if (vertex.kind == kind && vertex.index == number) return one;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+ChannelHops::ChannelHops(const network::Graph& graph, std::span<const Domain> domains,
+                         const PlannedCommunicator& plan)
+    : graph_(graph), domains_(domains), plan_(plan) {}
+
+int ChannelHops::rank_of(int node, int local) const { return domains_[at(node)].ranks[at(local)]; }
+
+std::optional<VertexId> ChannelHops::cpu_of(int node, int local) const {
+  const System& system = *plan_.system;
+  const int cpu = local_cpu(system, plan_.land->paths, local);
+  if (cpu < 0) return std::nullopt;
+  // CPUs are counted over all hosts of a node.
+  const int host = system.nodes[at(system.cpus[at(cpu)].node)].host;
+  int first = 0;
+  while (system.nodes[at(system.cpus[at(first)].node)].host != host) ++first;
+  return device(graph_, graph_.node_of(rank_of(node, local)), DeviceKind::cpu, cpu - first);
+}
+
+std::vector<VertexId> ChannelHops::nics_of(int node, int net) const {
+  std::vector<VertexId> nics;
+  if (net < 0) return nics;
+  const System& system = *plan_.system;
+  const SystemNode& own = system.nodes[at(system.nets[at(net)].node)];
+  // A GPU of that host says which node of the cluster it is.
+  for (std::size_t local = 0; local < system.gpus.size(); ++local) {
+    if (system.nodes[at(system.gpus[local].node)].host != own.host) continue;
+    const int host = graph_.node_of(rank_of(node, static_cast<int>(local)));
+    const std::int64_t first = system.nets[at(net)].device * plan_.nics_per_device;
+    for (std::int64_t i = 0; i < plan_.nics_per_device; ++i) {
+      if (const auto nic = device(graph_, host, DeviceKind::nic, first + i)) nics.push_back(*nic);
+    }
+    break;
+  }
+  return nics;
+}
+
+Hop ChannelHops::inside(int node, int from, int to) const {
+  Hop hop{.from_rank = rank_of(node, from), .to_rank = rank_of(node, to)};
+  if (plan_.land->gpu_gpu(from, to).type >= PathType::phb) {
+    hop.out_cpu = cpu_of(node, from);
+    hop.in_cpu = cpu_of(node, to);
+  }
+  return hop;
+}
+
+void ChannelHops::add_between(const End& from, const End& to, double share,
+                              std::vector<SharedHop>& hops) const {
+  const Landscape& land = *plan_.land;
+  Hop hop{.from_rank = rank_of(from.node, from.local),
+          .to_rank = rank_of(to.node, to.local),
+          .between_nodes = true};
+  const std::vector<VertexId> out = nics_of(from.node, from.net);
+  const std::vector<VertexId> in = nics_of(to.node, to.net);
+  if (out.empty() || in.empty()) {
+    hops.push_back({hop, share});
+    return;
+  }
+  const Path& way = land.gpu_net(from.local, from.net);
+  const int neighbour = land.local_gpu[at(from.net)];
+  if (way.type == PathType::pxn && neighbour >= 0 && neighbour != from.local) {
+    hop.via_rank = rank_of(from.node, neighbour);
+  } else if (way.type >= PathType::phb) {
+    hop.out_cpu = cpu_of(from.node, from.local);
+  }
+  if (land.net_gpu(to.net, to.local).type >= PathType::phb) {
+    hop.in_cpu = cpu_of(to.node, to.local);
+  }
+  const std::size_t ways = std::max(out.size(), in.size());
+  for (std::size_t i = 0; i < ways; ++i) {
+    hop.out_nic = out[i % out.size()];
+    hop.in_nic = in[i % in.size()];
+    hops.push_back({hop, share / static_cast<double>(ways)});
+  }
+}
+
+std::vector<SharedHop> ChannelHops::rings() const {
+  const ChannelGraph& ring = plan_.graphs.ring;
+  std::vector<SharedHop> hops;
+  const auto nodes = static_cast<int>(domains_.size());
+  const bool swaps = swaps_channel_pairs(ring, domains_.size(), plan_.system->version);
+  const double share = 1.0 / ring.channel_count();
+  for (int channel = 0; channel < ring.channel_count(); ++channel) {
+    const auto passage = [&](int node) -> const GraphChannel& {
+      return ring.channels[at(swaps && node % 2 == 1 ? channel ^ 1 : channel)];
+    };
+    for (int node = 0; node < nodes; ++node) {
+      const GraphChannel& own = passage(node);
+      for (std::size_t i = 0; i + 1 < own.ranks.size(); ++i) {
+        hops.push_back({inside(node, own.ranks[i], own.ranks[i + 1]), share});
+      }
+      const int next = (node + 1) % nodes;
+      const GraphChannel& other = passage(next);
+      const int last = own.ranks.back();
+      const int first = other.ranks.front();
+      if (nodes > 1) {
+        add_between({node, last, own.net_out}, {next, first, other.net_in}, share, hops);
+      } else if (last != first) {
+        hops.push_back({inside(node, last, first), share});
+      }
+    }
+  }
+  return hops;
+}
+
+std::vector<SharedHop> ChannelHops::trees() const {
+  const ChannelGraph& tree = plan_.graphs.tree;
+  std::vector<SharedHop> hops;
+  const int searched = tree.channel_count();
+  const auto nodes = static_cast<int>(domains_.size());
+  const auto per_node = static_cast<int>(domains_.front().ranks.size());
+  // Each channel is there twice, for the two trees.
+  const int channels = nodes > 1 ? 2 * searched : searched;
+  const double share = 1.0 / channels;
+  const auto links = connect_trees(tree, consecutive_ranks(nodes, per_node), channels);
+  for (int channel = 0; channel < channels; ++channel) {
+    const GraphChannel& chain = tree.channels[at(channel % searched)];
+    // The first of the chain has the NIC it came in by, another the one it leaves by.
+    const auto end = [&](int rank) {
+      const bool first = rank % per_node == chain.ranks.front();
+      return End{rank / per_node, rank % per_node,
+                 first || chain.net_out < 0 ? chain.net_in : chain.net_out};
+    };
+    for (int rank = 0; rank < nodes * per_node; ++rank) {
+      const int up = links[at(channel)][at(rank)].up;
+      if (up < 0) continue;
+      if (up / per_node == rank / per_node) {
+        hops.push_back({inside(rank / per_node, rank % per_node, up % per_node), share});
+        hops.push_back({inside(rank / per_node, up % per_node, rank % per_node), share});
+      } else {
+        add_between(end(rank), end(up), share, hops);
+        add_between(end(up), end(rank), share, hops);
+      }
+    }
+  }
+  return hops;
+}
+
+std::vector<SharedHop> ChannelHops::nvls_trees() const {
+  const ChannelGraph& nvls = plan_.graphs.nvls;
+  std::vector<SharedHop> hops;
+  std::map<int, int> net_of;  // by head
+  for (const GraphChannel& channel : nvls.channels) {
+    net_of.try_emplace(channel.ranks.front(), channel.net_in);
+  }
+  const auto nodes = static_cast<int>(domains_.size());
+  const double share = 0.5 / static_cast<double>(net_of.size());
+  for (int node = 0; node < nodes; ++node) {
+    for (const int tree : {0, 1}) {
+      const int above = binary_tree_position(nodes, node, tree).parent;
+      if (above < 0) continue;
+      for (const auto& [head, net] : net_of) {
+        add_between({node, head, net}, {above, head, net}, share, hops);
+        add_between({above, head, net}, {node, head, net}, share, hops);
+      }
+    }
+  }
+  return hops;
+}
+
+}  // namespace shardsim::nccl

@@ -1,0 +1,58 @@
+// The hops of the channels that NCCL's search found, on the devices of a cluster.
+//
+// Models: rings and trees as NCCL joins them over the nodes (connect.hpp), by the NICs of each
+// channel. All channels of an algorithm carry equal shares. GPUs that may not reach each other's
+// memory, and NICs that may not reach a GPU's, go through the memory of the GPU's CPU; a GPU
+// reaches a NIC through a neighbour where NCCL's path does (PXN). A network device of several NICs
+// spreads over all of them.
+// Assumes that devices are numbered alike in the plan and in the cluster. Leaves out CollNet.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "models/nccl/node_layout.hpp"
+#include "models/nccl/planner.hpp"
+#include "models/nccl/ring_plan.hpp"
+
+namespace shardsim::nccl {
+
+/// Every byte of the flow puts `share` bytes on the hop.
+struct SharedHop {
+  Hop hop;
+  double share = 0;
+};
+
+class ChannelHops {
+ public:
+  /// All three must outlive it. `domains` are of one group, the plan for their shape.
+  ChannelHops(const network::Graph& graph, std::span<const Domain> domains,
+              const PlannedCommunicator& plan);
+
+  /// A byte of the flow crosses every hop of every ring, in the rings' shares.
+  std::vector<SharedHop> rings() const;
+  /// An all-reduce of the flow's bytes over chains in nodes, two trees between them.
+  std::vector<SharedHop> trees() const;
+  /// Between nodes, the same for trees of NVLS heads.
+  std::vector<SharedHop> nvls_trees() const;
+
+ private:
+  /// A GPU of a node and the network device by which its channel leaves or enters.
+  struct End {
+    int node = 0;
+    int local = 0;  ///< rank within the node
+    int net = -1;
+  };
+  int rank_of(int node, int local) const;
+  std::optional<network::VertexId> cpu_of(int node, int local) const;
+  std::vector<network::VertexId> nics_of(int node, int net) const;
+  Hop inside(int node, int from, int to) const;
+  void add_between(const End& from, const End& to, double share,
+                   std::vector<SharedHop>& hops) const;
+
+  const network::Graph& graph_;
+  std::span<const Domain> domains_;
+  const PlannedCommunicator& plan_;
+};
+
+}  // namespace shardsim::nccl

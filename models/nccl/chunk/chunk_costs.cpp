@@ -1,0 +1,171 @@
+#include "models/nccl/chunk/chunk_costs.hpp"
+
+#include <algorithm>
+
+namespace shardsim::nccl {
+
+using cuda::CollectiveKind;
+
+namespace {
+
+constexpr double ps_per_us = 1e6;
+
+/// ps for a byte at so many GB/s.
+double ps_of(double gbps) { return gbps > 0 ? 1000 / gbps : 0; }
+
+HopCost& hop(ChunkCosts& costs, ConnectionKind kind) {
+  return costs.channel.hops[static_cast<std::size_t>(kind)];
+}
+double& per_byte(ChunkCosts& costs, Work work) {
+  return costs.channel.ps_per_byte[static_cast<std::size_t>(work)];
+}
+
+/// Hops of the protocol: inside, and between nodes.
+void set_hops(ChunkCosts& costs, const TimingConstants& constants, const ProtocolTiming& p,
+              const Traffic& traffic, double overlap) {
+  HopCost cost;
+  cost.burst_bytes = p.burst_bytes;
+  cost.burst_ps_per_byte = p.burst_bytes > 0 ? ps_of(p.burst_gbps) : 0;
+  cost.overlap = overlap;
+  cost.fixed_ps = inside_us(p, traffic) * ps_per_us;
+  hop(costs, ConnectionKind::inside) = cost;
+  const double eager = between_us(constants, p, traffic, 0);
+  cost.fixed_ps = eager * ps_per_us;
+  cost.long_bytes = constants.network.eager_bytes / p.wire_factor;
+  cost.long_ps = constants.network.rendezvous_us * ps_per_us;
+  hop(costs, ConnectionKind::between) = cost;
+}
+
+/// LL and LL128 where all bytes pass every hop: the share of steps that moving data do not hide.
+void hide_steps(ChunkCosts& costs, const TimingConstants& constants, const ProtocolTiming& p,
+                const Steps& steps, const TimedTransfer& t, double chunk, double moving_us) {
+  const double alone = steps_us(constants, p, steps, *t.traffic, chunk * p.wire_factor) +
+                       steps.all() * us_of(std::min(chunk, p.burst_bytes), p.burst_gbps);
+  const double left = alone > 0 ? std::max(0.0, 1 - p.overlap * moving_us / alone) : 0;
+  for (HopCost& cost : costs.channel.hops) {
+    cost.fixed_ps *= left;
+    cost.long_ps *= left;
+    cost.burst_ps_per_byte *= left;
+  }
+}
+
+ChunkCosts ring_costs(const TimingConstants& constants, CollectiveKind kind, const Choice& choice,
+                      double channels, const TimedTransfer& t) {
+  const ProtocolTiming& p = constants.ring[choice.protocol];
+  const bool simple = choice.protocol == Protocol::simple;
+  ChunkCosts costs;
+  costs.start_us = p.start_us;
+  const double wire =
+      std::min(wire_gbps(t) / channels, constants.copy_gbps * p.wire_factor) * p.efficiency;
+  const double pace = wire / p.wire_factor;
+  per_byte(costs, Work::move) = ps_of(pace);
+  const auto largest = static_cast<double>(choice.chunk_bytes.count);
+  if (in_parts(kind)) {
+    set_hops(costs, constants, p, *t.traffic, simple ? 0.5 : p.overlap);
+    if (!simple) return costs;
+    per_byte(costs, Work::keep) = ps_of(own_copy_gbps(constants, kind, t.byte_type));
+    costs.end_us =
+        constants.last_slice * us_of(std::min(t.bytes / channels / t.ranks, largest), pace);
+    hop(costs, ConnectionKind::inside).least_ps = p.exposed * inside_us(p, *t.traffic) * ps_per_us;
+    hop(costs, ConnectionKind::between).least_ps = 0;
+    return costs;
+  }
+  per_byte(costs, Work::keep) = per_byte(costs, Work::move);
+  set_hops(costs, constants, p, *t.traffic, simple ? 1 - constants.last_slice : 1);
+  if (!simple) {
+    hide_steps(costs, constants, p, ring_steps(kind, t), t, std::min(t.bytes / channels, largest),
+               us_of(t.bytes / channels, pace));
+  }
+  return costs;
+}
+
+ChunkCosts tree_costs(const TimingConstants& constants, const Choice& choice, double channels,
+                      const TimedTransfer& t) {
+  const ProtocolTiming& p = constants.tree[choice.protocol];
+  const bool simple = choice.protocol == Protocol::simple;
+  ChunkCosts costs;
+  costs.start_us = p.start_us;
+  // A channel reduces and copies at once: half of its threads for each direction.
+  const double copies = constants.copy_gbps / 2 * p.wire_factor * p.efficiency;
+  const double links = simple ? wire_gbps(t, p.efficiency) : wire_gbps(t) * p.efficiency;
+  const double pace = std::min(links / channels, copies) / p.wire_factor;
+  per_byte(costs, Work::move) = ps_of(pace);
+  per_byte(costs, Work::keep) = ps_of(pace);
+  set_hops(costs, constants, p, *t.traffic, simple ? 1 - constants.tree_fill : 1);
+  if (!simple) {
+    const auto largest = static_cast<double>(choice.chunk_bytes.count);
+    hide_steps(costs, constants, p, tree_steps(t), t, std::min(t.bytes / channels, largest),
+               us_of(t.bytes / channels, pace));
+  }
+  return costs;
+}
+
+ChunkCosts pat_costs(const TimingConstants& constants, double channels, const TimedTransfer& t) {
+  const ProtocolTiming& p = constants.ring[Protocol::simple];
+  ChunkCosts costs;
+  costs.start_us = p.start_us;
+  per_byte(costs, Work::move) = ps_of(wire_gbps(t) / channels);
+  set_hops(costs, constants, p, *t.traffic, 0);
+  return costs;
+}
+
+ChunkCosts multicast_costs(const TimingConstants& constants, CollectiveKind kind, double channels,
+                           const TimedTransfer& t, int heads) {
+  const bool both = kind == CollectiveKind::all_reduce;
+  const double efficiency =
+      both ? constants.multicast_efficiency : constants.multicast_gather_efficiency;
+  const double loop = ps_of(wire_gbps(t, efficiency) / channels);  // per byte of a loop
+  ChunkCosts costs;
+  costs.start_us = constants.multicast_start_us + t.traffic->inside.mean.microseconds();
+  per_byte(costs, Work::multicast) = loop * heads;
+  // An all-reduce's last piece waits for all that are scattered before it and is gathered alone.
+  const double stages = both ? 1 + 1.0 / heads : 1;
+  const double share = std::min(1.0, constants.multicast_fill / stages);
+  per_byte(costs, Work::scatter) = share * loop;
+  const double rest = constants.multicast_fill - share * stages;
+  hop(costs, ConnectionKind::by_switch).ps_per_byte = rest / (both ? 2 : 1) * loop * heads;
+  HopCost between;
+  between.fixed_ps =
+      (t.traffic->between.mean.microseconds() + constants.multicast_network_step_us) * ps_per_us;
+  between.overlap = 1 - constants.multicast_network_fill;
+  hop(costs, ConnectionKind::between) = between;
+  return costs;
+}
+
+}  // namespace
+
+void share_network_hops(double counted, int crossings, ChannelCosts& costs) {
+  if (crossings <= 0) return;
+  const double share = std::min(1.0, counted / crossings);
+  const double inside = costs.hops[static_cast<std::size_t>(ConnectionKind::inside)].fixed_ps;
+  HopCost& between = costs.hops[static_cast<std::size_t>(ConnectionKind::between)];
+  between.fixed_ps = inside + (between.fixed_ps - inside) * share;
+  between.long_ps *= share;
+}
+
+double equal_channels(const ChannelRange& range) {
+  std::int64_t total = 0;
+  std::int64_t most = 0;
+  for (int channel = range.first; channel <= range.last; ++channel) {
+    total += range.part(channel).elements;
+    most = std::max(most, range.part(channel).elements);
+  }
+  return most > 0 ? static_cast<double>(total) / static_cast<double>(most) : 1;
+}
+
+ChunkCosts chunk_costs(const TimingConstants& constants, CollectiveKind kind, const Choice& choice,
+                       double channels, const TimedTransfer& transfer, int nvls_heads) {
+  switch (choice.algorithm) {
+    case Algorithm::tree:
+      return tree_costs(constants, choice, channels, transfer);
+    case Algorithm::nvls:
+    case Algorithm::nvls_tree:
+      return multicast_costs(constants, kind, channels, transfer, std::max(nvls_heads, 1));
+    case Algorithm::pat:
+      return pat_costs(constants, channels, transfer);
+    default:
+      return ring_costs(constants, kind, choice, channels, transfer);
+  }
+}
+
+}  // namespace shardsim::nccl
