@@ -1,0 +1,46 @@
+#include "quiz/bank/words.hpp"
+
+namespace shardsim::quiz {
+
+using simcore::Fields;
+
+void OptionWords::describe(Fields<OptionWords>& fields) {
+  fields.required("text", &OptionWords::text, "The option.");
+  fields.required("reason", &OptionWords::reason, "Why it is right or wrong.");
+}
+
+void QuestionWords::describe(Fields<QuestionWords>& fields) {
+  fields.required("ask", &QuestionWords::ask, "The question.");
+  fields.required("explanation", &QuestionWords::explanation, "What is so, and why.");
+  fields.required("options", &QuestionWords::options, "By id.");
+}
+
+void Words::describe(Fields<Words>& fields) {
+  fields.required("language", &Words::language, "Its tag (BCP 47).");
+  fields.required("name", &Words::name, "The language's name in itself.");
+  fields.optional("direction", &Words::direction, "Of writing.");
+  fields.required("plural", &Words::plural, "Which numbers take the form `one`.");
+  fields.required("grouping", &Words::grouping, "Of digits.");
+  fields.required("interface", &Words::interface, "What the quiz itself says.");
+  fields.required("labels", &Words::labels, "Of plots and tables.");
+  fields.required("concepts", &Words::concepts, "What questions are about.");
+  fields.required("levels", &Words::levels, "How hard they are.");
+  fields.required("help", &Words::help, "Paragraphs of help.");
+  fields.required("questions", &Words::questions, "By id.");
+}
+
+std::string Words::say(std::string_view key, const Fillings& fillings) const {
+  const auto found = interface.find(std::string(key));
+  return found == interface.end() ? std::string(key) : fill(found->second, fillings, rules());
+}
+
+const std::string& Words::label(const std::string& key) const {
+  const auto found = labels.find(key);
+  return found == labels.end() ? key : found->second;
+}
+
+const OptionWords& Words::option(const std::string& question, const std::string& option) const {
+  return questions.at(question).options.at(option);
+}
+
+}  // namespace shardsim::quiz
