@@ -92,7 +92,11 @@ class WordsCheck {
 
   void run() {
     same_keys("interface", first_.interface, words_.interface);
+    same_keys("verdicts", first_.verdicts, words_.verdicts);
     same_keys("labels", first_.labels, words_.labels);
+    same_keys("facts", first_.facts, words_.facts);
+    same_keys("runs", first_.runs, words_.runs);
+    check_names();
     same_keys("concepts", first_.concepts, words_.concepts);
     same_keys("levels", first_.levels, words_.levels);
     same_keys("help", first_.help, words_.help);
@@ -116,6 +120,29 @@ class WordsCheck {
     }
   }
 
+  /// What is shown has a name: every run, and every fact that a claim or a curve uses.
+  void check_names() {
+    std::set<std::string> facts;
+    for (const Question& question : bank_.questions) {
+      for (const auto& [run, spec] : question.spec.runs) {
+        if (!words_.runs.contains(run)) error("runs: '" + run + "' is missing");
+      }
+      for (const auto& claim : question.claims) {
+        if (!claim) continue;
+        for (const std::string& name : claim->names()) {
+          facts.insert(name.substr(name.find('.') + 1));
+        }
+      }
+      for (const ViewSpec& view : question.spec.show) {
+        facts.insert(view.facts.begin(), view.facts.end());
+        if (view.x) facts.insert(*view.x);
+      }
+    }
+    for (const std::string& fact : facts) {
+      if (!words_.facts.contains(fact)) error("facts: '" + fact + "' is missing");
+    }
+  }
+
   void check_phrases() {
     for (const auto& [key, phrase] : words_.interface) {
       const auto found = first_.interface.find(key);
@@ -128,10 +155,16 @@ class WordsCheck {
         if (phrase.counts()) error("interface: '" + key + "' has not its language's plural forms");
       }
     }
-    for (const auto& [key, text] : words_.help) {
-      const auto found = first_.help.find(key);
-      if (found != first_.help.end() && placeholders(found->second) != placeholders(text)) {
-        error("help: '" + key + "' has other placeholders than the first language");
+    same_placeholders("help", first_.help, words_.help);
+    same_placeholders("labels", first_.labels, words_.labels);
+  }
+
+  void same_placeholders(const char* section, const std::map<std::string, std::string>& first,
+                         const std::map<std::string, std::string>& words) {
+    for (const auto& [key, text] : words) {
+      const auto found = first.find(key);
+      if (found != first.end() && placeholders(found->second) != placeholders(text)) {
+        error(fmt::format("{}: '{}' has other placeholders than the first language", section, key));
       }
     }
   }

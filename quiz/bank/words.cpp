@@ -22,7 +22,10 @@ void Words::describe(Fields<Words>& fields) {
   fields.required("plural", &Words::plural, "Which numbers take the form `one`.");
   fields.required("grouping", &Words::grouping, "Of digits.");
   fields.required("interface", &Words::interface, "What the quiz itself says.");
+  fields.required("verdicts", &Words::verdicts, "What runs say of an option.");
   fields.required("labels", &Words::labels, "Of plots and tables.");
+  fields.required("facts", &Words::facts, "What runs measure.");
+  fields.required("runs", &Words::runs, "The runs of the questions.");
   fields.required("concepts", &Words::concepts, "What questions are about.");
   fields.required("levels", &Words::levels, "How hard they are.");
   fields.required("help", &Words::help, "Paragraphs of help.");
@@ -34,9 +37,12 @@ std::string Words::say(std::string_view key, const Fillings& fillings) const {
   return found == interface.end() ? std::string(key) : fill(found->second, fillings, rules());
 }
 
-const std::string& Words::label(const std::string& key) const {
-  const auto found = labels.find(key);
-  return found == labels.end() ? key : found->second;
+std::string Words::name_of_fact(const std::string& name) const {
+  const std::size_t dot = name.find('.');
+  if (dot == std::string::npos) return name;
+  const auto run = runs.find(name.substr(0, dot));
+  const auto fact = facts.find(name.substr(dot + 1));
+  return run == runs.end() || fact == facts.end() ? name : run->second + ": " + fact->second;
 }
 
 const OptionWords& Words::option(const std::string& question, const std::string& option) const {

@@ -33,7 +33,10 @@ struct Words {
   PluralRule plural = PluralRule::only_one;
   Grouping grouping = Grouping::thousands;
   std::map<std::string, Phrase> interface;
-  std::map<std::string, std::string> labels;    ///< of plots and tables; facts, runs, kinds
+  std::map<std::string, std::string> verdicts;  ///< supported, refuted, cited
+  std::map<std::string, std::string> labels;    ///< of plots and tables
+  std::map<std::string, std::string> facts;     ///< names of what runs measure
+  std::map<std::string, std::string> runs;      ///< names of runs, by their names in questions
   std::map<std::string, std::string> concepts;  ///< by QuestionSpec::concept_id
   std::map<std::string, std::string> levels;
   std::map<std::string, std::string> help;
@@ -43,8 +46,8 @@ struct Words {
   LanguageRules rules() const { return {plural, grouping}; }
   /// The phrase of the interface, filled; the key itself if there is none.
   std::string say(std::string_view key, const Fillings& fillings = {}) const;
-  /// The label; the key itself if there is none.
-  const std::string& label(const std::string& key) const;
+  /// "FSDP, 8 GPUs: optimizer states" for "fsdp_8.optimizer".
+  std::string name_of_fact(const std::string& name) const;
   /// The option of a loaded bank's question.
   const OptionWords& option(const std::string& question, const std::string& option) const;
 };
