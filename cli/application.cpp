@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/collective_command.hpp"
+#include "cli/quiz_command.hpp"
 #include "cli/run_command.hpp"
 #include "cli/schema_command.hpp"
 #include "cli/topology_command.hpp"
@@ -25,6 +26,7 @@ int run_application(int argc, const char* const* argv) {
   add_topology_command(app, action);
   add_schema_command(app, action);
   add_validate_command(app, action);
+  add_quiz_command(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

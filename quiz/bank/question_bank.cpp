@@ -54,9 +54,8 @@ class QuestionReader {
       for (const std::string& source : option.cites) {
         if (!bank_.sources.contains(source)) error(node, "there is no source '" + source + "'");
       }
-      made.claims.push_back(option.claim
-                                ? compile(made.spec, *option.claim, *node.find("claim"))
-                                : std::nullopt);
+      made.claims.push_back(option.claim ? compile(made.spec, *option.claim, *node.find("claim"))
+                                         : std::nullopt);
     }
     if (!ids.contains(made.spec.answer)) {
       error(*node_.find("answer"), "'" + made.spec.answer + "' is none of the options");
@@ -172,7 +171,8 @@ class WordsCheck {
   void check_question(const Question& question) {
     const std::string& id = question.spec.id;
     const auto found = words_.questions.find(id);
-    if (found == words_.questions.end()) return error("there are no words for question '" + id + "'");
+    if (found == words_.questions.end())
+      return error("there are no words for question '" + id + "'");
     if (!words_.concepts.contains(question.spec.concept_id)) {
       error("concepts: '" + question.spec.concept_id + "' is missing");
     }
@@ -200,8 +200,8 @@ class WordsCheck {
                   const std::string& text) {
     const std::vector<std::string> used = placeholders(text);
     if (used != placeholders(model)) {
-      error(fmt::format("{}: '{}' has other placeholders than the first language",
-                        question.spec.id, what));
+      error(fmt::format("{}: '{}' has other placeholders than the first language", question.spec.id,
+                        what));
     }
     for (const std::string& name : used) {
       if (!question.values.contains(name)) {

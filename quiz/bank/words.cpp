@@ -37,12 +37,12 @@ std::string Words::say(std::string_view key, const Fillings& fillings) const {
   return found == interface.end() ? std::string(key) : fill(found->second, fillings, rules());
 }
 
-std::string Words::name_of_fact(const std::string& name) const {
-  const std::size_t dot = name.find('.');
-  if (dot == std::string::npos) return name;
-  const auto run = runs.find(name.substr(0, dot));
-  const auto fact = facts.find(name.substr(dot + 1));
-  return run == runs.end() || fact == facts.end() ? name : run->second + ": " + fact->second;
+std::string Words::name_of_fact(const std::string& full) const {
+  const std::size_t dot = full.find('.');
+  if (dot == std::string::npos) return full;
+  const auto run = runs.find(full.substr(0, dot));
+  const auto fact = facts.find(full.substr(dot + 1));
+  return run == runs.end() || fact == facts.end() ? full : run->second + ": " + fact->second;
 }
 
 const OptionWords& Words::option(const std::string& question, const std::string& option) const {

@@ -47,7 +47,7 @@ struct Words {
   /// The phrase of the interface, filled; the key itself if there is none.
   std::string say(std::string_view key, const Fillings& fillings = {}) const;
   /// "FSDP, 8 GPUs: optimizer states" for "fsdp_8.optimizer".
-  std::string name_of_fact(const std::string& name) const;
+  std::string name_of_fact(const std::string& full) const;
   /// The option of a loaded bank's question.
   const OptionWords& option(const std::string& question, const std::string& option) const;
 };

@@ -78,8 +78,7 @@ std::expected<Value, std::string> Expression::combine_numbers(const Node& node,
     return Quantity{left.value / right.value, {a.bytes - b.bytes, a.seconds - b.seconds}};
   }
   if (!(a == b)) {
-    return std::unexpected(
-        fmt::format("{} and {} do not go together", describe(a), describe(b)));
+    return std::unexpected(fmt::format("{} and {} do not go together", describe(a), describe(b)));
   }
   switch (node.kind) {
     case Kind::add:

@@ -65,7 +65,7 @@ class Expression {
   };
   struct Node {
     Kind kind = Kind::number;
-    Quantity number;      ///< of `number`; of `near` its value is the tolerance
+    Quantity number;       ///< of `number`; of `near` its value is the tolerance
     std::size_t name = 0;  ///< index into names_
     int left = -1;
     int right = -1;

@@ -15,11 +15,13 @@ struct Unit {
   std::string_view symbol;
   Quantity worth;
 };
-constexpr std::array units{
-    Unit{"KiB", {1024, in_bytes}},          Unit{"MiB", {1024.0 * 1024, in_bytes}},
-    Unit{"GiB", {1024.0 * 1024 * 1024, in_bytes}}, Unit{"B", {1, in_bytes}},
-    Unit{"ms", {1e-3, in_seconds}},         Unit{"us", {1e-6, in_seconds}},
-    Unit{"s", {1, in_seconds}}};
+constexpr std::array units{Unit{"KiB", {1024, in_bytes}},
+                           Unit{"MiB", {1024.0 * 1024, in_bytes}},
+                           Unit{"GiB", {1024.0 * 1024 * 1024, in_bytes}},
+                           Unit{"B", {1, in_bytes}},
+                           Unit{"ms", {1e-3, in_seconds}},
+                           Unit{"us", {1e-6, in_seconds}},
+                           Unit{"s", {1, in_seconds}}};
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -176,8 +178,8 @@ class ExpressionParser {
     skip_blanks();
     double value = 0;
     const char* const begin = text_.data() + at_;
-    const auto [stop, problem] = std::from_chars(begin, text_.data() + text_.size(), value,
-                                                 std::chars_format::fixed);
+    const auto [stop, problem] =
+        std::from_chars(begin, text_.data() + text_.size(), value, std::chars_format::fixed);
     if (problem != std::errc{}) return fail("expected a number");
     at_ += static_cast<std::size_t>(stop - begin);
     return value;

@@ -1,4 +1,5 @@
-// A mechanism broken or replaced on purpose: what a run would be if an option of the quiz were true.
+// A mechanism broken or replaced on purpose: what a run would be if an option of the quiz were
+// true.
 //
 // A change rewrites the program that the training strategy recorded (and, for `cpu`, the device),
 // and the simulator then runs that program like any other. Some stand in the question bank as runs
@@ -48,21 +49,21 @@ namespace shardsim::simcore {
 template <>
 struct EnumNames<quiz::ProgramChange> {
   using enum quiz::ProgramChange;
-  static constexpr auto values = std::to_array<EnumName<quiz::ProgramChange>>(
-      {{"none", none},
-       {"forward_only", forward_only},
-       {"one_bit_weights", one_bit_weights},
-       {"cpu", cpu},
-       {"one_stream", one_stream},
-       {"broadcast_weights", broadcast_weights},
-       {"scatter_weights", scatter_weights},
-       {"barrier_weights", barrier_weights},
-       {"exchange_gradients", exchange_gradients},
-       {"gather_gradients", gather_gradients},
-       {"drop_gradients", drop_gradients},
-       {"keep_odd_layers", keep_odd_layers},
-       {"no_activations", no_activations},
-       {"no_communication", no_communication}});
+  static constexpr auto values =
+      std::to_array<EnumName<quiz::ProgramChange>>({{"none", none},
+                                                    {"forward_only", forward_only},
+                                                    {"one_bit_weights", one_bit_weights},
+                                                    {"cpu", cpu},
+                                                    {"one_stream", one_stream},
+                                                    {"broadcast_weights", broadcast_weights},
+                                                    {"scatter_weights", scatter_weights},
+                                                    {"barrier_weights", barrier_weights},
+                                                    {"exchange_gradients", exchange_gradients},
+                                                    {"gather_gradients", gather_gradients},
+                                                    {"drop_gradients", drop_gradients},
+                                                    {"keep_odd_layers", keep_odd_layers},
+                                                    {"no_activations", no_activations},
+                                                    {"no_communication", no_communication}});
 };
 
 }  // namespace shardsim::simcore

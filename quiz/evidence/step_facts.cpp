@@ -85,8 +85,7 @@ class Measurement {
     const cuda::Op& entry = program_.ops[op];
     if (entry.code != OpCode::kernel || !log_.ran(op)) return false;
     const cuda::KernelCategory category = program_.kernels[entry.index].category;
-    return category != cuda::KernelCategory::copy &&
-           category != cuda::KernelCategory::optimizer;
+    return category != cuda::KernelCategory::copy && category != cuda::KernelCategory::optimizer;
   }
   int group_size(const cuda::CollectiveSpec& spec) const {
     const auto& memberships = experiment_.layout.memberships[log_.slot];
@@ -170,6 +169,7 @@ class Measurement {
   void note_turn(const StepMemory& held) {
     bytes("weights_at_turn",
           held.bytes(MemoryKind::parameters) + held.bytes(MemoryKind::gathered_parameters));
+    bytes("gathered_at_turn", held.bytes(MemoryKind::gathered_parameters));
     count("whole_at_turn", held.whole_layers());
   }
 
@@ -245,8 +245,8 @@ class Measurement {
     for (std::uint32_t op = phases_.begin; op <= phases_.end; ++op) {
       if (!is_collective(op)) continue;
       const cuda::CollectiveSpec& spec = collective(op);
-      const double bytes_sent = static_cast<double>(spec.bytes.count) *
-                                scenario::bus_factor(spec.kind, group_size(spec));
+      const double bytes_sent =
+          static_cast<double>(spec.bytes.count) * scenario::bus_factor(spec.kind, group_size(spec));
       sent += bytes_sent;
       if (op >= phases_.update) in_update += bytes_sent;
       if (op >= phases_.turn && op < phases_.update) ++in_backward[spec.kind];

@@ -14,7 +14,8 @@
 //   gradients                  bytes held when the optimizer begins
 //   activations, most_gradients                bytes, the most held at once
 //   state                      parameters + gradients + optimizer
-//   weights_at_turn            bytes of weights, whole or sharded, between forward and backward
+//   weights_at_turn            bytes of weights, whole or sharded, between forward and backward;
+//   gathered_at_turn           those of them that were gathered
 //   layer_weights              bytes of one layer's whole weights, as it computes with them
 //   whole_at_once, whole_at_turn, freed_after_forward                       counts of layers
 //   fed_by_KIND                layers whose last collective before their forward is of the kind

@@ -46,9 +46,8 @@ bool StepMemory::whole(int layer) const {
 }
 
 int StepMemory::whole_layers() const {
-  return static_cast<int>(
-      std::count_if(gathered_.begin(), gathered_.end(),
-                    [](const auto& entry) { return entry.second > 0; }));
+  return static_cast<int>(std::count_if(gathered_.begin(), gathered_.end(),
+                                        [](const auto& entry) { return entry.second > 0; }));
 }
 
 double StepMemory::most_of_layer(int layer) const {

@@ -27,8 +27,7 @@ StepPhases phases_of(const cuda::Program& program, std::uint32_t begin) {
     const cuda::Op& entry = program.ops[op];
     if (entry.code != OpCode::kernel) continue;
     if (phases.turn == end && is_backward(program.names[entry.name])) phases.turn = op;
-    const bool updates =
-        program.kernels[entry.index].category == cuda::KernelCategory::optimizer;
+    const bool updates = program.kernels[entry.index].category == cuda::KernelCategory::optimizer;
     if (phases.update == end && updates) phases.update = op;
   }
   phases.turn = std::min(phases.turn, phases.update);

@@ -48,17 +48,17 @@ std::expected<QuestionVerdict, std::string> judge(const Question& question, cons
   return made;
 }
 
-std::expected<Fillings, std::string> fillings_of(const Question& question, const RunFacts& facts,
-                                                 const LanguageRules& rules) {
-  Fillings fillings;
+std::expected<std::map<std::string, Quantity>, std::string> values_of(const Question& question,
+                                                                      const RunFacts& facts) {
+  std::map<std::string, Quantity> values;
   for (const auto& [name, expression] : question.values) {
     const auto value = expression.evaluate(facts);
     if (!value) return std::unexpected(question.spec.id + ": " + name + ": " + value.error());
     const Quantity* number = std::get_if<Quantity>(&*value);
-    if (number == nullptr) return std::unexpected(name + " is no number");
-    fillings[name] = {quantity_text(rules, *number), number->value};
+    if (number == nullptr) return std::unexpected(question.spec.id + ": " + name + " is no number");
+    values[name] = *number;
   }
-  return fillings;
+  return values;
 }
 
 const char* verdict_name(Verdict verdict) {

@@ -4,12 +4,12 @@
 
 #include <cstdint>
 #include <expected>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "quiz/bank/question_bank.hpp"
 #include "quiz/evidence/quantity.hpp"
-#include "quiz/text/phrase.hpp"
 
 namespace shardsim::quiz {
 
@@ -41,9 +41,9 @@ struct QuestionVerdict {
 /// The error says which claim cannot be evaluated.
 std::expected<QuestionVerdict, std::string> judge(const Question& question, const RunFacts& facts);
 
-/// The question's values as its texts name them.
-std::expected<Fillings, std::string> fillings_of(const Question& question, const RunFacts& facts,
-                                                 const LanguageRules& rules);
+/// The question's values, by the names that its texts use.
+std::expected<std::map<std::string, Quantity>, std::string> values_of(const Question& question,
+                                                                      const RunFacts& facts);
 
 const char* verdict_name(Verdict verdict);
 /// "bytes", "s" or "", for documents.

@@ -26,8 +26,7 @@ void split(std::string_view text, Visit visit, Keep keep) {
 }
 
 void collect(std::string_view text, std::set<std::string>& names) {
-  split(
-      text, [&](std::string_view name) { names.emplace(name); }, [](std::string_view) {});
+  split(text, [&](std::string_view name) { names.emplace(name); }, [](std::string_view) {});
 }
 
 }  // namespace
