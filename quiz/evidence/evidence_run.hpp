@@ -40,6 +40,8 @@ class EvidenceRuns {
       const QuestionSpec& question, const std::function<void(double)>& progress = {});
 
   std::size_t size() const { return runs_.size(); }
+  /// Forgets all runs; pointers to them are invalid then.
+  void clear() { runs_.clear(); }
 
  private:
   scenario::DataFolders data_;

@@ -242,6 +242,8 @@ class Conversation {
   std::optional<NamedRuns> carry_out_runs(const Question& question) {
     line();
     if (!console_.terminal) line(say("running") + " ...");
+    // Before the learner's eyes: nothing is kept from earlier questions.
+    runs_.clear();
     const double begun = console_.seconds();
     const auto runs = runs_.all(question.spec, [this](double share) {
       if (!console_.terminal) return;
@@ -268,7 +270,8 @@ class Conversation {
       paragraph(say("impossible", {{"reason", filling(reason)}}));
       return false;
     }
-    const Fillings fillings = write_out(*values, words_.rules());
+    Fillings fillings = write_out(*values, words_.rules());
+    for (auto& [name, value] : fillings) value.text = without_blanks(value.text);
     right_or_wrong(question);
     heading(say("explanation"));
     paragraph(fill(words_of(question).explanation, fillings));

@@ -52,6 +52,12 @@ std::size_t display_width(std::string_view text) {
   return columns;
 }
 
+std::string without_blanks(std::string_view text) {
+  std::string made;
+  for (const char c : text) c == ' ' ? made += no_break_space : made += c;
+  return made;
+}
+
 std::vector<std::string> wrap(std::string_view text, std::size_t width) {
   std::vector<std::string> lines;
   std::string line;
@@ -72,6 +78,12 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
     line += word;
   }
   if (!line.empty() || lines.empty()) lines.push_back(std::move(line));
+  for (std::string& one : lines) {
+    for (std::size_t at = one.find(no_break_space); at != std::string::npos;
+         at = one.find(no_break_space, at)) {
+      one.replace(at, no_break_space.size(), " ");
+    }
+  }
   return lines;
 }
 

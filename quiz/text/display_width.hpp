@@ -16,7 +16,13 @@ namespace shardsim::quiz {
 int display_width(char32_t code_point);
 std::size_t display_width(std::string_view text);
 
-/// `text` in lines broken at blanks; a word that is wider than `width` has a line of its own.
+/// U+00A0, where a line is not broken.
+inline constexpr std::string_view no_break_space = "\xC2\xA0";
+/// `text` with every blank replaced by it: "416 MiB" stays on one line.
+std::string without_blanks(std::string_view text);
+
+/// `text` in lines broken at blanks, no-break spaces written as blanks; a word that is wider than
+/// `width` has a line of its own.
 std::vector<std::string> wrap(std::string_view text, std::size_t width);
 
 }  // namespace shardsim::quiz
