@@ -67,6 +67,19 @@ Json spans_json(const Spans& spans) {
   return made;
 }
 
+/// [time, bytes of each MemoryKind in its order] where memory changes, thinned out; the time is
+/// that at which the GPU reaches the change.
+Json memory_points(const scenario::MemoryTimeline& timeline) {
+  constexpr std::size_t most = 120;
+  Json made = Json::array();
+  for (const scenario::MemoryPoint& point : scenario::thin_out(timeline.points, most)) {
+    Json one = Json::array({nanoseconds(point.device_time)});
+    for (const simcore::Bytes bytes : point.by_kind) one.push_back(bytes.count);
+    made.push_back(std::move(one));
+  }
+  return made;
+}
+
 /// [stream, name, kind, start, end] of every operation of the measured step, in issue order.
 Json operations(const scenario::StepLog& log) {
   Json made = Json::array();
@@ -182,6 +195,7 @@ class DataWriter {
     Json result = Json::parse(scenario::to_json(run.output.result));
     // What depends on the machine, and what no view shows.
     for (const char* key : {"simulator", "links", "critical_path"}) result.erase(key);
+    result["memory"].erase("timeline");
     result["scenario"]["file"] = scenarios_ + "/quiz/" + run.spec.scenario + ".yaml";
     const StepSpans spans = spans_of(run.output.logs.front());
     Json made{{"scenario", run.spec.scenario},
@@ -193,7 +207,8 @@ class DataWriter {
               {"step_ns", nanoseconds(spans.step)},
               {"computing_ns", spans_json(spans.computing)},
               {"communicating_ns", spans_json(spans.communicating)},
-              {"exposed_ns", spans_json(spans.exposed)}};
+              {"exposed_ns", spans_json(spans.exposed)},
+              {"memory_ns", memory_points(run.output.result.memory.timeline)}};
     if (!drawn_.contains(&run)) return made;
     Json streams = Json::array();
     for (const auto& stream : run.output.logs.front().program->streams) {

@@ -130,8 +130,9 @@ class Conversation {
     if (progress_.answers.empty()) return;
     line();
     if (progress_.answers.size() == bank_.questions.size()) {
-      paragraph(say("finished_before", {{"command", filling("shardsim quiz --restart --lang " +
-                                                            settings_.language)}}));
+      paragraph(say("finished_before",
+                    {{"command", filling(without_blanks("shardsim quiz --restart --lang " +
+                                                        settings_.language))}}));
     } else {
       paragraph(say("resumed", {{"n", number(std::ssize(progress_.answers))}}));
     }
@@ -350,7 +351,7 @@ class Conversation {
     }
     if (!changed) return;
     const std::string command = "shardsim quiz solve --question " + question.spec.id;
-    paragraph(say("changed_runs", {{"command", filling(command)}}), "  ");
+    paragraph(say("changed_runs", {{"command", filling(without_blanks(command))}}), "  ");
   }
 
   // The end.

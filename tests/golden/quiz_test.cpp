@@ -176,7 +176,8 @@ TEST_CASE("the command shown repeats the run: its numbers are those of the quiz"
   const ProgramRun solved = run_program("quiz solve --question q8 --json -");
   REQUIRE(solved.status == 0);
   double exposed = 0;
-  for (const Json& option : Json::parse(solved.output)["questions"][0]["options"]) {
+  const Json verdicts = Json::parse(solved.output);
+  for (const Json& option : verdicts["questions"][0]["options"]) {
     for (const Json& number : option["numbers"]) {
       if (number["name"] == "fsdp_50g.exposed") exposed = number["value"];
     }

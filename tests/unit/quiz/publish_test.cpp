@@ -89,7 +89,7 @@ TEST_CASE("the data document holds questions, words, values and runs, and is the
     }
   }
   CHECK(data["questions"][0]["values"]["ddp_state"]["text"]["hi"] == "59.83 GiB");
-  CHECK(text.size() < 4'000'000);
+  CHECK(text.size() < 2'000'000);
 }
 
 Span span(std::int64_t from, std::int64_t to) {

@@ -125,7 +125,7 @@ TEST_CASE("scenarios and questions name each other") {
 TEST_CASE("what is wrong with questions is reported with its place") {
   const std::string file = "questions.yaml";
   CHECK(has(complaint(file, "answer: state", "answer: nothing"), "is none of the options"));
-  CHECK(has(complaint(file, "fsdp.tokens < ddp.tokens", "fsdp.tokens < "), "expected a number"));
+  CHECK(has(complaint(file, "fsdp.tokens < ddp.tokens", "fsdp.tokens < "), "expected run.fact"));
   CHECK(has(complaint(file, "fsdp.tokens < ddp.tokens", "fsdp2.tokens < ddp.tokens"),
             "there is no run 'fsdp2'"));
   CHECK(has(complaint(file, "id: batch", "id: state"), "is repeated"));
