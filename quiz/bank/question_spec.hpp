@@ -37,13 +37,14 @@ enum class ViewKind : std::uint8_t {
   memory,    ///< a bar of memory for each run, split by kind
   timeline,  ///< streams over the step, what is exposed marked
   curve,     ///< `facts` against a number that grows over the runs
+  bars,      ///< each of `facts` in all runs
 };
 
 /// How evidence is shown.
 struct ViewSpec {
   ViewKind kind = ViewKind::memory;
   std::vector<std::string> runs;
-  /// curve: the fact on the x axis, and one line for each fact; one row of runs a series.
+  /// curve: the fact on the x axis.
   std::optional<std::string> x;
   std::vector<std::string> facts;
   static void describe(simcore::Fields<ViewSpec>& fields);
@@ -83,7 +84,8 @@ namespace shardsim::simcore {
 template <>
 struct EnumNames<quiz::ViewKind> {
   static constexpr auto values =
-      std::to_array<EnumName<quiz::ViewKind>>({{"memory", quiz::ViewKind::memory},
+      std::to_array<EnumName<quiz::ViewKind>>({{"bars", quiz::ViewKind::bars},
+                                               {"memory", quiz::ViewKind::memory},
                                                {"timeline", quiz::ViewKind::timeline},
                                                {"curve", quiz::ViewKind::curve}});
 };

@@ -31,6 +31,9 @@ class Plotter {
       case ViewKind::curve:
         curve();
         break;
+      case ViewKind::bars:
+        for (const std::string& name : view_.facts) bars(name);
+        break;
     }
     return std::move(lines_);
   }
@@ -134,13 +137,26 @@ class Plotter {
     }
   }
 
+  void bars(const std::string& y) {
+    lines_.push_back(words_.facts.at(y));
+    const double most = greatest(y);
+    for (const std::string& name : view_.runs) {
+      measured(fact(name, y), fact(name, y).value / most, run_name(name));
+    }
+  }
+
+  double greatest(const std::string& y) const {
+    double most = 1e-12;
+    for (const std::string& name : view_.runs) most = std::max(most, fact(name, y).value);
+    return most;
+  }
+
   void curve() {
     for (const std::string& y : view_.facts) {
       const Fillings names{{"y", filling(words_.facts.at(y))},
                            {"x", filling(words_.facts.at(*view_.x))}};
       lines_.push_back(fill(words_.labels.at("curve"), names));
-      double most = 1e-12;
-      for (const std::string& name : view_.runs) most = std::max(most, fact(name, y).value);
+      const double most = greatest(y);
       for (const std::string& name : view_.runs) {
         // The main run has no x in its name: it is given for all.
         const std::string x = text(fact(name, *view_.x));
