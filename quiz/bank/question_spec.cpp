@@ -17,7 +17,8 @@ void OptionSpec::describe(Fields<OptionSpec>& fields) {
 }
 
 void ViewSpec::describe(Fields<ViewSpec>& fields) {
-  fields.required("kind", &ViewSpec::kind, "Bars of memory, a timeline, a curve, or bars of facts.");
+  fields.required("kind", &ViewSpec::kind,
+                  "Bars of memory, a timeline, a curve, or bars of facts.");
   fields.required("runs", &ViewSpec::runs, "The runs shown, in order.").not_empty();
   fields.optional("x", &ViewSpec::x, "Curve: the fact on the x axis.");
   fields.optional("facts", &ViewSpec::facts, "Curve and bars: the facts that are drawn.");

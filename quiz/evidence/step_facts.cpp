@@ -147,7 +147,7 @@ class Measurement {
       held.apply(op);
       activations = std::max(activations, of(MemoryKind::activations));
       gradients = std::max(gradients, of(MemoryKind::gradients));
-      most_whole = std::max(most_whole, held.whole_layers());
+      most_whole = std::max(most_whole, held.whole_or_arriving_layers());
     }
     bytes("parameters", parameters);
     bytes("optimizer", optimizer);

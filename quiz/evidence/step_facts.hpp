@@ -17,7 +17,8 @@
 //   weights_at_turn            bytes of weights, whole or sharded, between forward and backward;
 //   gathered_at_turn           those of them that were gathered
 //   layer_weights              bytes of one layer's whole weights, as it computes with them
-//   whole_at_once, whole_at_turn, freed_after_forward                       counts of layers
+//   whole_at_once, whole_at_turn, freed_after_forward                       counts of layers; the
+//                              first counts those whose weights are arriving, too
 //   fed_by_KIND                layers whose last collective before their forward is of the kind
 //   fed_in, fed_out            bytes that such a collective takes from and leaves on each GPU
 //   reduced_by_KIND            layers whose gradients a collective of the kind takes

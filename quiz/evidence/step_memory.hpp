@@ -14,6 +14,8 @@ namespace shardsim::quiz {
 /// The layer whose gathered weights the allocation at `op` is for, -1 if none. It is the layer of
 /// the copy or collective that fills it, which a strategy issues next.
 int gathered_layer(const cuda::Program& program, std::uint32_t op);
+/// The same for the buffer that FSDP2's all-gather fills before the weights are copied out of it.
+int arriving_layer(const cuda::Program& program, std::uint32_t op);
 
 class StepMemory {
  public:
@@ -27,13 +29,15 @@ class StepMemory {
   /// The layer has gathered weights.
   bool whole(int layer) const;
   int whole_layers() const;
+  /// Layers that are whole, or whose all-gather has its buffer.
+  int whole_or_arriving_layers() const;
   /// The most gathered bytes that the layer has had since construction.
   double most_of_layer(int layer) const;
 
  private:
   struct Tensor {
     std::uint32_t allocation = 0;  ///< index into Program::allocations
-    int layer = -1;                ///< whose gathered weights it is
+    int layer = -1;                ///< whose weights it holds or is to receive
   };
   void add(const cuda::AllocationSpec& spec, int layer, int sign);
 
@@ -41,6 +45,7 @@ class StepMemory {
   std::vector<Tensor> tensors_;
   std::array<double, cuda::memory_kind_count> by_kind_{};
   std::map<int, double> gathered_;
+  std::map<int, double> arriving_;
   std::map<int, double> most_gathered_;
 };
 
