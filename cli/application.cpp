@@ -12,6 +12,7 @@
 
 #include "cli/collective_command.hpp"
 #include "cli/merge_command.hpp"
+#include "cli/quiz_command.hpp"
 #include "cli/run_command.hpp"
 #include "cli/schema_command.hpp"
 #include "cli/sweep_command.hpp"
@@ -55,6 +56,7 @@ int run_application(int argc, const char* const* argv) {
   add_topology_command(app, action);
   add_schema_command(app, action);
   add_validate_command(app, action);
+  add_quiz_command(app, action);
   if (names_no_command(app, argc, argv)) return 2;
   try {
     app.parse(argc, argv);

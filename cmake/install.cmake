@@ -8,10 +8,11 @@ set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/shardsim)
 
 install(TARGETS shardsim RUNTIME DESTINATION bin)
 install(DIRECTORY topologies scenarios validation DESTINATION share/shardsim)
+install(DIRECTORY quiz/bank/ DESTINATION share/shardsim/quiz FILES_MATCHING PATTERN "*.yaml")
 install(FILES LICENSE DESTINATION share/doc/shardsim)
 
 install(TARGETS shardsim_flags shardsim_simcore shardsim_network shardsim_gpu shardsim_cuda
-                shardsim_nccl shardsim_training shardsim_scenario shardsim_report
+                shardsim_nccl shardsim_training shardsim_scenario shardsim_report shardsim_quiz
   EXPORT shardsim_targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   FILE_SET HEADERS DESTINATION include/shardsim)

@@ -1,0 +1,70 @@
+#include "quiz/evidence/evidence_run.hpp"
+
+#include <utility>
+
+#include "quiz/evidence/step_facts.hpp"
+
+namespace shardsim::quiz {
+
+std::expected<EvidenceRun, std::string> carry_out(const RunSpec& spec,
+                                                  const scenario::DataFolders& data) {
+  simcore::Diagnostics diagnostics;
+  const auto file = data.scenarios / "quiz" / (spec.scenario + ".yaml");
+  auto loaded = scenario::load_scenario(file, spec.set, diagnostics);
+  if (!loaded) return std::unexpected(simcore::to_text(diagnostics));
+  const scenario::ExperimentOptions options{data, false, hardware_of(spec.change)};
+  auto experiment = scenario::build_experiment(std::move(*loaded), options, diagnostics);
+  if (!experiment) return std::unexpected(simcore::to_text(diagnostics));
+  apply(spec.change, *experiment->program);
+  EvidenceRun run;
+  run.spec = spec;
+  run.experiment = std::make_unique<scenario::Experiment>(std::move(*experiment));
+  scenario::Simulation simulation(*run.experiment);
+  while (simulation.advance(1 << 20)) {
+  }
+  auto output = simulation.finish();
+  if (!output) return std::unexpected(output.error().message);
+  run.output = std::move(*output);
+  run.facts = measure(*run.experiment, run.output);
+  return run;
+}
+
+std::expected<const EvidenceRun*, std::string> EvidenceRuns::get(const RunSpec& spec) {
+  for (const auto& run : runs_) {
+    if (run->spec == spec) return run.get();
+  }
+  auto run = carry_out(spec, data_);
+  if (!run) return std::unexpected(run.error());
+  runs_.push_back(std::make_unique<EvidenceRun>(std::move(*run)));
+  return runs_.back().get();
+}
+
+std::expected<std::map<std::string, const EvidenceRun*>, std::string> EvidenceRuns::all(
+    const QuestionSpec& question, const std::function<void(double)>& progress) {
+  std::map<std::string, const EvidenceRun*> runs;
+  for (const auto& [name, spec] : question.runs) {
+    if (progress) {
+      progress(static_cast<double>(runs.size()) / static_cast<double>(question.runs.size()));
+    }
+    const auto run = get(spec);
+    if (!run) return std::unexpected(question.id + "." + name + ": " + run.error());
+    runs[name] = *run;
+  }
+  if (progress) progress(1);
+  return runs;
+}
+
+RunFacts facts_of(const std::map<std::string, const EvidenceRun*>& runs) {
+  RunFacts facts;
+  for (const auto& [name, run] : runs) facts[name] = run->facts;
+  return facts;
+}
+
+std::string command_of(const RunSpec& spec, const std::string& scenarios) {
+  if (spec.change != ProgramChange::none) return {};
+  std::string command = "shardsim run " + scenarios + "/quiz/" + spec.scenario + ".yaml";
+  for (const std::string& change : spec.set) command += " --set " + change;
+  return command;
+}
+
+}  // namespace shardsim::quiz
