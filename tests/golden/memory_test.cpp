@@ -56,7 +56,7 @@ TEST_CASE("the peak of a step with all activations kept belongs to the loss, bef
   CHECK(peak["kind"] == "activations");
   CHECK(peak["operation"] == "loss.backward");
   CHECK(run.messages.find("over the step") != std::string::npos);
-  CHECK(run.messages.find("at loss.backward: loss.workspace (activations)") != std::string::npos);
+  CHECK(run.messages.find("at loss.backward: logits.float (activations)") != std::string::npos);
 }
 
 /// Python that replays a snapshot: blocks and segments at the end are what the trace leaves.
