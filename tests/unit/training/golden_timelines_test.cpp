@@ -101,6 +101,20 @@ TEST_CASE("iteration spans of every combination") {
       {"{strategy: fsdp1, sharding: shard_grad_op}", 171, 171, 281, 281},
       {"{strategy: fsdp1, sharding: shard_grad_op, backward_prefetch: post}", 171, 171, 281, 281},
       {"{strategy: fsdp1, sharding: shard_grad_op, limit_all_gathers: false}", 171, 171, 281, 281},
+      {"{strategy: fsdp1, sharding: shard_grad_op, backward_prefetch: none, "
+       "limit_all_gathers: false}",
+       171, 171, 281, 281},
+      {"{strategy: fsdp1, sharding: shard_grad_op, backward_prefetch: post, "
+       "limit_all_gathers: false}",
+       171, 171, 281, 281},
+      {"{strategy: fsdp1, sharding: hybrid_shard, backward_prefetch: none, "
+       "limit_all_gathers: false}",
+       222, 222, 422, 422},
+      {"{strategy: fsdp1, sharding: hybrid_shard, backward_prefetch: post, "
+       "limit_all_gathers: false}",
+       174, 174, 338, 338},
+      {"{strategy: fsdp1, use_orig_params: true, pre_unshard_waits_for_compute: true}", 197, 197,
+       377, 377},
       {"{strategy: fsdp1, sharding: hybrid_shard, backward_prefetch: none}", 222, 222, 422, 422},
       {"{strategy: fsdp1, sharding: hybrid_shard}", 174, 174, 338, 338},
       {"{strategy: fsdp1, sharding: hybrid_shard, backward_prefetch: post}", 174, 174, 338, 338},
