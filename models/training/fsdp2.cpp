@@ -35,6 +35,9 @@ Fsdp2::Fsdp2(const TrainingSpec& spec, const GroupSizes& groups, UnitRecorder& r
   all_gather_stream_ = program.create_stream("all_gather", high_priority);
   reduce_scatter_stream_ = program.create_stream("reduce_scatter", high_priority);
   shard_communicator_ = program.create_communicator("shard");
+  reduce_communicator_ = spec.separate_reduce_scatter_group
+                             ? program.create_communicator("reduce_scatter")
+                             : shard_communicator_;
   if (replicas_ > 1) {
     all_reduce_stream_ = program.create_stream("all_reduce");
     replica_communicator_ = program.create_communicator("repl");

@@ -29,8 +29,9 @@ namespace shardsim::training {
 
 class Fsdp2 final : public ShardingStrategy {
  public:
-  /// Creates streams and communicators ("shard", "repl" if there are replicas, "reshard" if
-  /// parameters are resharded to a smaller group) and allocates the sharded parameters.
+  /// Creates streams and communicators ("shard", "reduce_scatter" if those have their own,
+  /// "repl" if there are replicas, "reshard" if parameters are resharded to a smaller group) and
+  /// allocates the sharded parameters.
   Fsdp2(const TrainingSpec& spec, const GroupSizes& groups, UnitRecorder& recorder);
 
   void begin_micro_batch(const MicroBatch& micro_batch) override { micro_batch_ = micro_batch; }
@@ -125,6 +126,7 @@ class Fsdp2 final : public ShardingStrategy {
   cuda::StreamId reduce_scatter_stream_ = 0;
   cuda::StreamId all_reduce_stream_ = 0;
   cuda::CommunicatorId shard_communicator_ = 0;
+  cuda::CommunicatorId reduce_communicator_ = 0;  ///< of reduce-scatters
   cuda::CommunicatorId replica_communicator_ = 0;
   cuda::CommunicatorId group_communicator_ = 0;
 

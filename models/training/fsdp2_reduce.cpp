@@ -68,7 +68,7 @@ void Fsdp2::reduce_gradients(Unit& unit) {
       "reduce-scatter output");
   recorder_.collective(reduce_scatter_stream_, CollectiveRole::reduce_scatter, unit.index, "RS",
                        {.kind = CollectiveKind::reduce_scatter,
-                        .communicator = shard_communicator_,
+                        .communicator = reduce_communicator_,
                         .bytes = size_of(padded, reduce_type_),
                         .type = reduce_type_,
                         .fixed_time = {},

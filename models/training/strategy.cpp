@@ -45,11 +45,13 @@ void record_forward(UnitRecorder& recorder, ShardingStrategy& strategy) {
   }
   model.head_forward(program);
   strategy.post_forward(root_unit);
+  model.loss_forward(program);
 }
 
 void record_backward(UnitRecorder& recorder, ShardingStrategy& strategy) {
   Workload& model = recorder.workload();
   cuda::ProgramRecorder& program = recorder.program();
+  model.loss_backward(program);
   strategy.pre_backward(root_unit);
   model.head_backward(program);
   for (int block = model.blocks() - 1; block >= 0; --block) {

@@ -101,6 +101,10 @@ class Workload {
   virtual void embedding_forward(cuda::ProgramRecorder& recorder) = 0;
   virtual void block_forward(cuda::ProgramRecorder& recorder, int block) = 0;
   virtual void head_forward(cuda::ProgramRecorder& recorder) = 0;
+  /// The loss, which is no part of the model: the root's forward has ended, its backward has not
+  /// begun. Prescribed workloads count it with the head.
+  virtual void loss_forward(cuda::ProgramRecorder&) {}
+  virtual void loss_backward(cuda::ProgramRecorder&) {}
   virtual void head_backward(cuda::ProgramRecorder& recorder) = 0;
   virtual void block_backward(cuda::ProgramRecorder& recorder, int block) = 0;
   virtual void embedding_backward(cuda::ProgramRecorder& recorder) = 0;
