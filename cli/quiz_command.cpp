@@ -310,6 +310,8 @@ void add_quiz_command(CLI::App& app, std::function<int()>& action) {
                    "Folder that holds topologies/, scenarios/ and quiz/");
   add_solve(*quiz, arguments, action);
   add_exports(*quiz, arguments, action);
+  // `quiz solve --data DIR` is what `quiz --data DIR solve` is.
+  for (CLI::App* one : quiz->get_subcommands({})) one->fallthrough();
   quiz->callback([quiz, arguments, &action] {
     // A subcommand's callback comes first and has set the action then.
     if (!quiz->get_subcommands().empty()) return;

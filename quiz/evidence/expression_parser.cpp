@@ -68,8 +68,8 @@ class ExpressionParser {
     return true;
   }
 
-  int add(Node node) {
-    made_.nodes_.push_back(std::move(node));
+  int add(const Node& node) {
+    made_.nodes_.push_back(node);
     return static_cast<int>(made_.nodes_.size()) - 1;
   }
   int add(Kind kind, int left, int right) {

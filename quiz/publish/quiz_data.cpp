@@ -80,19 +80,25 @@ Json memory_points(const scenario::MemoryTimeline& timeline) {
   return made;
 }
 
-/// [stream, name, kind, start, end] of every operation of the measured step, in issue order.
-Json operations(const scenario::StepLog& log) {
+/// Adds `names` and [stream, index of the name, 1 for a collective, start, end] of every operation
+/// of the measured step, in issue order.
+void add_operations(Json& run, const scenario::StepLog& log) {
   Json made = Json::array();
+  Json names = Json::array();
+  std::map<cuda::NameId, std::size_t> numbers;
   const cuda::Program& program = *log.program;
   for (std::uint32_t op = log.first_op; op <= log.last_op; ++op) {
     if (!log.ran(op)) continue;
     const cuda::Op& entry = program.ops[op];
     const bool moves = entry.code == cuda::OpCode::collective;
-    made.push_back({entry.stream, program.names[entry.name], moves ? 1 : 0,
+    const auto [number, is_new] = numbers.emplace(entry.name, names.size());
+    if (is_new) names.push_back(program.names[entry.name]);
+    made.push_back({entry.stream, number->second, moves ? 1 : 0,
                     nanoseconds(log.record(op).start - log.begin),
                     nanoseconds(log.record(op).end - log.begin)});
   }
-  return made;
+  run["names"] = std::move(names);
+  run["operations_ns"] = std::move(made);
 }
 
 class DataWriter {
@@ -129,8 +135,11 @@ class DataWriter {
         if (numbers_.emplace(run, runs_.size()).second) runs_.push_back(run);
       }
       for (const ViewSpec& view : answered.question->spec.show) {
-        if (view.kind != ViewKind::timeline) continue;
-        for (const std::string& name : view.runs) drawn_.insert(answered.runs.at(name));
+        for (const std::string& name : view.runs) {
+          const EvidenceRun* run = answered.runs.at(name);
+          if (view.kind == ViewKind::timeline) with_operations_.insert(run);
+          if (view.kind == ViewKind::memory) with_memory_.insert(run);
+        }
       }
     }
   }
@@ -207,15 +216,17 @@ class DataWriter {
               {"step_ns", nanoseconds(spans.step)},
               {"computing_ns", spans_json(spans.computing)},
               {"communicating_ns", spans_json(spans.communicating)},
-              {"exposed_ns", spans_json(spans.exposed)},
-              {"memory_ns", memory_points(run.output.result.memory.timeline)}};
-    if (!drawn_.contains(&run)) return made;
+              {"exposed_ns", spans_json(spans.exposed)}};
+    if (with_memory_.contains(&run)) {
+      made["memory_ns"] = memory_points(run.output.result.memory.timeline);
+    }
+    if (!with_operations_.contains(&run)) return made;
     Json streams = Json::array();
     for (const auto& stream : run.output.logs.front().program->streams) {
       streams.push_back(stream.name);
     }
     made["streams"] = std::move(streams);
-    made["operations_ns"] = operations(run.output.logs.front());
+    add_operations(made, run.output.logs.front());
     return made;
   }
 
@@ -224,7 +235,8 @@ class DataWriter {
   const std::string& scenarios_;
   std::vector<const EvidenceRun*> runs_;
   std::map<const EvidenceRun*, std::size_t> numbers_;
-  std::set<const EvidenceRun*> drawn_;
+  std::set<const EvidenceRun*> with_memory_;
+  std::set<const EvidenceRun*> with_operations_;
 };
 
 }  // namespace

@@ -182,7 +182,7 @@ class Conversation {
         line();
         return std::nullopt;
       }
-      const std::string input = trimmed(*typed);
+      std::string input = trimmed(*typed);
       if (input == "q" || input == "Q") return std::nullopt;
       if (input != "?") return input;
       heading(say("help"));

@@ -205,7 +205,7 @@ TEST_CASE("documents are written in each language; bad arguments end with status
   for (const char* bad :
        {"quiz --lang fr", "quiz solve --question q9", "quiz export --format pdf --out -",
         "quiz export --format gift", "quiz solve extra", "quiz --data /nonexistent",
-        "quiz data --out /nonexistent/file"}) {
+        "quiz solve --data /nonexistent", "quiz data --out /nonexistent/file"}) {
     CAPTURE(bad);
     CHECK(run_program(std::string(bad) + " </dev/null").status == 2);
   }
