@@ -3,8 +3,12 @@
 #include <functional>
 #include <iostream>
 #include <new>
+#include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/collective_command.hpp"
 #include "cli/merge_command.hpp"
@@ -13,8 +17,30 @@
 #include "cli/sweep_command.hpp"
 #include "cli/topology_command.hpp"
 #include "cli/validate_command.hpp"
+#include "simcore/diagnostics.hpp"
 
 namespace shardsim::cli {
+
+namespace {
+
+/// A first word that is no subcommand gets a message of its own, with the nearest one.
+bool names_no_command(const CLI::App& app, int argc, const char* const* argv) {
+  if (argc < 2 || argv[1][0] == '-') return false;
+  const std::string word = argv[1];
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_name() == word) return false;
+    names.push_back(command->get_name());
+  }
+  std::cerr << fmt::format("shardsim: there is no command '{}'", word);
+  const std::string near = simcore::nearest_spelling(word, names);
+  std::cerr << (near.empty() ? fmt::format(": expected one of {}", fmt::join(names, ", "))
+                             : fmt::format(": did you mean '{}'?", near))
+            << '\n';
+  return true;
+}
+
+}  // namespace
 
 int run_application(int argc, const char* const* argv) {
   CLI::App app{"What will this sharded training step do on that GPU cluster?", "shardsim"};
@@ -29,6 +55,7 @@ int run_application(int argc, const char* const* argv) {
   add_topology_command(app, action);
   add_schema_command(app, action);
   add_validate_command(app, action);
+  if (names_no_command(app, argc, argv)) return 2;
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

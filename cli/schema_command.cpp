@@ -12,6 +12,7 @@
 #include "models/gpu/gpu_spec.hpp"
 #include "models/network/topology_spec.hpp"
 #include "models/scenario/scenario_spec.hpp"
+#include "models/scenario/sweep/price_list.hpp"
 #include "models/training/model_spec.hpp"
 #include "simcore/config/reference_writer.hpp"
 #include "simcore/config/schema_writer.hpp"
@@ -43,6 +44,11 @@ std::vector<Document> documents() {
        "One language model: `scenarios/models/*.yaml`, or inline under "
        "`workload.model`.",
        simcore::schema_of<training::ModelSpec>()},
+      {"prices", "Prices",
+       "What GPUs cost, for `shardsim sweep --prices`: `scenarios/prices/*.yaml`, or a list of "
+       "your "
+       "own.",
+       simcore::schema_of<scenario::PriceList>()},
   };
 }
 

@@ -13,11 +13,13 @@
 
 #include "cli/shard_environment.hpp"
 #include "cli/shell_text.hpp"
+#include "cli/sweep_answers.hpp"
 #include "cli/sweep_arguments.hpp"
 #include "cli/sweep_journal.hpp"
 #include "cli/sweep_outputs.hpp"
 #include "cli/sweep_runner.hpp"
 #include "cli/sweep_session.hpp"
+#include "cli/sweep_submit.hpp"
 #include "models/scenario/sweep/metric.hpp"
 #include "report/page.hpp"
 
@@ -26,6 +28,7 @@ namespace shardsim::cli {
 namespace {
 
 constexpr int exit_success = 0;
+constexpr int exit_impossible = 1;
 constexpr int exit_bad_input = 2;
 
 int complain(const std::string& message) {
@@ -45,11 +48,22 @@ class SweepCommand {
 
   int run() {
     if (const std::string problem = check(); !problem.empty()) return complain(problem);
-    session_ = open_session(arguments_, false, {});
+    auto question = read_question(arguments_);
+    if (!question) return complain(question.error());
+    question_ = std::move(*question);
+    AxesFrom further_axes;
+    if (question_.best || question_.target) {
+      further_axes = [this](const auto& loaded, const auto& setting) {
+        return axes_for(question_, arguments_, loaded, setting);
+      };
+    }
+    session_ = open_session(arguments_, question_.best.has_value(), further_axes);
     if (!session_) return exit_bad_input;
     if (session_->plan->axes().empty()) {
       return complain("nothing to sweep: expected --over KEY=V1,V2,... or a 'sweep:' section");
     }
+    if (!arguments_.submit.empty()) return submit();
+    if (question_.target) return answer_target();
     name_shard_files();
     return run_points();
   }
@@ -81,11 +95,46 @@ class SweepCommand {
     if (arguments_.resume && journal_file(json, csv).empty()) {
       return "--resume: expected a file, --json FILE or --csv FILE, to go on from";
     }
+    if (!arguments_.submit.empty()) return check_submission();
+    if (!arguments_.target.empty() && (arguments_.resume || !arguments_.shard.empty())) {
+      return "--target goes from one point to the next: it has no --resume and no --shard";
+    }
     if (!arguments_.plot.empty()) {
       const auto metric = scenario::find_metric(arguments_.plot);
       if (!metric) return "--plot: " + metric.error();
     }
     return {};
+  }
+
+  std::string check_submission() const {
+    if (!arguments_.best.empty() || !arguments_.target.empty() || !arguments_.shard.empty()) {
+      return "--submit takes a plain sweep: no --best, --target or --shard";
+    }
+    if ((arguments_.json.empty() && arguments_.csv.empty()) || standard_output_taken()) {
+      return "--submit: expected a file for the merged result, --json FILE or --csv FILE";
+    }
+    return {};
+  }
+
+  bool standard_output_taken() const { return arguments_.standard_output_taken(); }
+
+  int submit() {
+    const int threads = arguments_.threads > 0 ? arguments_.threads : 1;
+    const auto done = submit_to_slurm(arguments_, *session_, threads);
+    return done ? exit_success : complain(done.error());
+  }
+
+  int answer_target() {
+    if (session_->plan->axes().size() != 1) {
+      return complain("--target: expected one axis, the sizes of the cluster from small to large");
+    }
+    auto journal = SweepJournal::create(journal_file(arguments_.json, arguments_.csv));
+    if (!journal) return complain(journal.error());
+    std::ostream& people = standard_output_taken() ? std::cerr : std::cout;
+    const auto found = find_target(people, question_, *session_, arguments_.scenario, *journal);
+    if (!found) return complain(found.error());
+    const int status = finish(*journal, targets(true));
+    return status != exit_success || *found ? status : exit_impossible;
   }
 
   /// Where points go as they are finished. CSV has its own beside it until it is complete.
@@ -99,6 +148,7 @@ class SweepCommand {
     if (session_->shard_from.empty() || session_->shard.of == 1) return;
     arguments_.json = shard_file(arguments_.json, session_->shard);
     arguments_.csv = shard_file(arguments_.csv, session_->shard);
+    arguments_.report = shard_file(arguments_.report, session_->shard);
     std::cerr << fmt::format("shardsim sweep: part {} of {}, taken from {}\n",
                              session_->shard.number, session_->shard.of, session_->shard_from);
   }
@@ -111,11 +161,24 @@ class SweepCommand {
     if (!journal) return complain(journal.error());
     const SweepJob job{plan, session_->setting, session_->shard, thread_count(), measured()};
     if (!run_missing_points(job, *journal)) return complain(journal->problem());
-    const SweepTargets targets{arguments_.json,  arguments_.csv,    arguments_.plot,
-                               arguments_.quiet, arguments_.report, report_origin()};
-    if (const auto written = write_outputs(*journal, targets); !written) {
+    if (!question_.best) return finish(*journal, targets(arguments_.quiet));
+    std::ostream& people = standard_output_taken() ? std::cerr : std::cout;
+    const auto found = print_best(people, question_, arguments_.scenario, *journal);
+    if (!found) return complain(found.error());
+    const int status = finish(*journal, targets(true));
+    return status != exit_success || *found ? status : exit_impossible;
+  }
+
+  SweepTargets targets(bool quiet) const {
+    return {arguments_.json, arguments_.csv,    arguments_.plot,
+            quiet,           arguments_.report, report_origin()};
+  }
+
+  int finish(SweepJournal& journal, const SweepTargets& wanted) {
+    if (const auto written = write_outputs(journal, wanted); !written) {
       return complain(written.error());
     }
+    const std::string file = journal_file(arguments_.json, arguments_.csv);
     if (!file.empty() && file != arguments_.json) {
       std::error_code ignored;
       std::filesystem::remove(file, ignored);
@@ -141,6 +204,10 @@ class SweepCommand {
       add("--over", axis.over);
       for (const std::string& with : axis.with) add("--with", with);
     }
+    add("--best", arguments_.best);
+    for (const std::string& condition : arguments_.subject_to) add("--subject-to", condition);
+    add("--target", arguments_.target);
+    add("--hold", arguments_.hold);
     add("--fidelity", arguments_.fidelity);
     add("--prices", arguments_.prices);
     for (const std::string& measured : arguments_.measured) add("--measured", measured);
@@ -161,6 +228,7 @@ class SweepCommand {
   }
 
   SweepArguments arguments_;
+  Question question_;
   std::optional<SweepSession> session_;
 };
 

@@ -1,7 +1,6 @@
 #include "cli/sweep_outputs.hpp"
 
 #include <iostream>
-#include <map>
 #include <ostream>
 #include <vector>
 
@@ -66,9 +65,12 @@ std::expected<void, std::string> write_report(const SweepJournal& journal,
 
 std::expected<void, std::string> print_for_people(const SweepJournal& journal,
                                                   const SweepTargets& targets) {
+  if (targets.quiet && targets.plot.empty()) return {};
   std::vector<SweepRow> shown;
   scenario::CurvePlot plot(targets.plot);
   const auto read = journal.for_each([&](std::string_view line) {
+    // Reading a line costs about as much as a small point's run.
+    if (targets.plot.empty() && shown.size() == most_rows_shown) return;
     auto row = scenario::read_row(line);
     if (!row) return;
     if (!targets.plot.empty()) plot.add(*row);
@@ -104,20 +106,6 @@ std::expected<void, std::string> write_outputs(SweepJournal& journal, const Swee
   }
   if (auto done = print_for_people(journal, targets); !done) return done;
   return journal.sort();
-}
-
-std::expected<std::string, std::string> failures_of(const SweepJournal& journal) {
-  std::map<std::string, int> kinds;
-  const auto read = journal.for_each([&](std::string_view line) {
-    const auto row = scenario::read_row(line);
-    if (row && !row->failed.empty()) ++kinds[row->failed];
-  });
-  if (!read) return std::unexpected(read.error());
-  std::string text;
-  for (const auto& [kind, count] : kinds) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, kind);
-  }
-  return text;
 }
 
 }  // namespace shardsim::cli

@@ -1,6 +1,7 @@
 // What comes out of a journal of points: the JSON Lines, CSV, a table and a curve.
 #pragma once
 
+#include <expected>
 #include <string>
 
 #include "cli/sweep_journal.hpp"
@@ -20,8 +21,5 @@ struct SweepTargets {
 
 /// Puts the journal into order and writes all that is wanted. The error is a message.
 std::expected<void, std::string> write_outputs(SweepJournal& journal, const SweepTargets& targets);
-
-/// Points that failed, by kind, for the last line: "3 out_of_memory, 1 bad_value".
-std::expected<std::string, std::string> failures_of(const SweepJournal& journal);
 
 }  // namespace shardsim::cli

@@ -146,7 +146,9 @@ class SessionBuilder {
     auto loaded = scenario::load_scenario(arguments_.scenario, overrides, diagnostics_);
     auto axes = read_axes();
     if (!loaded || !axes) return false;
-    if (axes->empty() && loaded->spec.sweep.empty() && further_axes) *axes = further_axes(*loaded);
+    if (axes->empty() && loaded->spec.sweep.empty() && further_axes) {
+      *axes = further_axes(*loaded, made_.setting);
+    }
     salt_ = hash_named_files(loaded->root, loaded->file.parent_path(), salt_);
     made_.plan = scenario::plan_sweep(std::move(*loaded), std::move(*axes),
                                       fmt::format("{:016x}", salt_), diagnostics_);

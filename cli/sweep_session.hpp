@@ -27,8 +27,8 @@ struct SweepSession {
 };
 
 /// What a command adds to the scenario's own axes, once the scenario is known.
-using AxesFrom =
-    std::function<std::vector<scenario::SweepAxis>(const scenario::LoadedScenario& scenario)>;
+using AxesFrom = std::function<std::vector<scenario::SweepAxis>(
+    const scenario::LoadedScenario& scenario, const scenario::SweepSetting& setting)>;
 
 /// Nothing, with messages on standard error, if anything is wrong. `further_axes` is asked where
 /// neither the scenario nor the arguments have axes.

@@ -4,8 +4,10 @@
 // follow from the program alone, and one rehearsal stands for every rank that runs it.
 #pragma once
 
+#include <optional>
 #include <vector>
 
+#include "models/cuda/memory_shortage.hpp"
 #include "models/cuda/program.hpp"
 #include "models/cuda/runtime.hpp"
 
@@ -13,5 +15,17 @@ namespace shardsim::cuda {
 
 /// The allocations that call the driver, by op, up to the first that fails.
 std::vector<DeviceCalls> rehearse_memory(const Program& program, const RuntimeSpec& spec);
+
+struct RehearsedShortage {
+  std::uint32_t op = 0;  ///< the allocation that fails
+  simcore::Bytes requested;
+  simcore::Bytes allocated;  ///< live beside it
+  simcore::Bytes reserved;
+};
+
+/// The first allocation for which the device is certainly too small; nothing if the program may
+/// fit. Where blocks are used by second streams, which holds them longer than is known here, only
+/// live bytes count, and not how they lie.
+std::optional<RehearsedShortage> rehearse_shortage(const Program& program, const RuntimeSpec& spec);
 
 }  // namespace shardsim::cuda

@@ -184,6 +184,7 @@ class SchemaWriter {
   }
 
   Json choice(const TypeSchema& type, const std::string& pointer, const Bounds& bounds) {
+    if (type.alternatives.empty()) return Json::object();
     Json forms = Json::array();
     for (const TypeSchema& form : type.alternatives) {
       forms.push_back(write(form, pointer + "/anyOf/" + std::to_string(forms.size()), bounds, {}));

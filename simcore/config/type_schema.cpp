@@ -67,7 +67,7 @@ std::string type_name(const TypeSchema& type) {
     case TypeKind::dictionary:
       return "map of names to " + type_name(type.element());
     case TypeKind::choice:
-      return joined_names(type.alternatives);
+      return type.name.empty() ? joined_names(type.alternatives) : type.name;
     case TypeKind::enumeration:
       return fmt::format("`{}`", fmt::join(type.values, "`, `"));
     default:

@@ -39,7 +39,7 @@ enum class TypeKind : std::uint8_t {
   structure,    ///< a map with `fields`
   list,         ///< of `element`
   dictionary,   ///< a map from any name to `element`
-  choice,       ///< one of `alternatives`
+  choice,       ///< one of `alternatives`; anything if none
 };
 
 struct FieldSchema;

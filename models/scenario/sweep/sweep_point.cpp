@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "models/cuda/memory_rehearsal.hpp"
 #include "models/scenario/accuracy/forecast_interval.hpp"
 #include "models/scenario/result_json.hpp"
 #include "models/scenario/simulation.hpp"
@@ -53,6 +54,23 @@ Result describe(const Experiment& experiment) {
   result.nodes = static_cast<int>(experiment.graph.node_count());
   result.gpu = experiment.gpu.name;
   return result;
+}
+
+/// The failure of a point that a rehearsal of its allocations shows not to fit.
+std::optional<PointOutcome> rehearse(const Experiment& experiment) {
+  const auto shortage = cuda::rehearse_shortage(*experiment.program, experiment.runtime);
+  if (!shortage) return std::nullopt;
+  const cuda::Program& program = *experiment.program;
+  const cuda::AllocationSpec& wanted = program.allocations[program.ops[shortage->op].name];
+  PointOutcome outcome;
+  outcome.rehearsed_only = true;
+  outcome.result = describe(experiment);
+  outcome.failed = PointFailure{
+      "out_of_memory",
+      fmt::format("out of memory: {} for {} ({}) beside {} in use, found without a run",
+                  simcore::to_text(shortage->requested), program.names[wanted.name],
+                  memory_kind_name(wanted.kind), simcore::to_text(shortage->allocated))};
+  return outcome;
 }
 
 PointOutcome simulate(const Experiment& experiment, const SweepSetting& setting) {
@@ -132,7 +150,12 @@ PointOutcome run_point(const SweepPlan& plan, std::int64_t index, const SweepSet
   if (auto scenario = plan.scenario(index, diagnostics)) {
     experiment = build_experiment(std::move(*scenario), setting.experiment, diagnostics);
   }
-  if (experiment && !diagnostics.has_errors()) return simulate(*experiment, setting);
+  if (experiment && !diagnostics.has_errors()) {
+    if (setting.rehearse_memory) {
+      if (auto short_of_memory = rehearse(*experiment)) return std::move(*short_of_memory);
+    }
+    return simulate(*experiment, setting);
+  }
   PointOutcome outcome;
   outcome.result.scenario_name = plan.base().spec.name;
   outcome.result.scenario_file = plan.base().file.string();

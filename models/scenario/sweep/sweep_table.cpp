@@ -4,8 +4,7 @@
 #include <vector>
 
 #include <fmt/format.h>
-
-#include "simcore/utf8.hpp"
+#include <nlohmann/json.hpp>
 
 namespace shardsim::scenario {
 
@@ -46,12 +45,24 @@ Column exposed_column(std::span<const SweepRow> rows) {
   return column;
 }
 
+/// What a map or list says, without its keys: "fsdp2 hybrid_shard".
+std::string values_only(const std::string& text) {
+  const auto json = nlohmann::ordered_json::parse(text, nullptr, false);
+  if (!json.is_structured()) return text;
+  std::string out;
+  const auto flat = json.flatten();
+  for (const auto& [key, value] : flat.items()) {
+    out += (out.empty() ? "" : " ") + (value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return out;
+}
+
 std::vector<Column> columns_of(std::span<const SweepRow> rows) {
   std::vector<Column> columns;
   for (std::size_t i = 0; i < rows.front().values.size(); ++i) {
     Column& column = columns.emplace_back(Column{short_name(rows.front().values[i].key), {}});
     for (const SweepRow& row : rows) {
-      column.cells.push_back(i < row.values.size() ? row.values[i].value : "");
+      column.cells.push_back(i < row.values.size() ? values_only(row.values[i].value) : "");
     }
   }
   columns.push_back(figure_column(rows, "GPUs", "cluster.gpus"));
@@ -77,7 +88,7 @@ std::string shortened(std::string text, std::size_t most) {
 }  // namespace
 
 std::string sweep_table(std::span<const SweepRow> rows) {
-  constexpr std::size_t widest = 28;
+  constexpr std::size_t widest = 48;
   if (rows.empty()) return {};
   std::vector<Column> columns = columns_of(rows);
   std::vector<std::size_t> widths;

@@ -33,6 +33,7 @@ std::optional<Range> parse(std::string_view text) {
   const auto first = take_number(before);
   if (!first || !before.empty()) return std::nullopt;
   std::string_view after = text.substr(dots + 2);
+  if (after.starts_with('.')) return std::nullopt;  // an ellipsis
   const auto last = take_number(after);
   if (!last) return std::nullopt;
   Range range;
