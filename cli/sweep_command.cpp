@@ -148,6 +148,7 @@ class SweepCommand {
     if (session_->shard_from.empty() || session_->shard.of == 1) return;
     arguments_.json = shard_file(arguments_.json, session_->shard);
     arguments_.csv = shard_file(arguments_.csv, session_->shard);
+    arguments_.report = shard_file(arguments_.report, session_->shard);
     std::cerr << fmt::format("shardsim sweep: part {} of {}, taken from {}\n",
                              session_->shard.number, session_->shard.of, session_->shard_from);
   }
@@ -203,6 +204,10 @@ class SweepCommand {
       add("--over", axis.over);
       for (const std::string& with : axis.with) add("--with", with);
     }
+    add("--best", arguments_.best);
+    for (const std::string& condition : arguments_.subject_to) add("--subject-to", condition);
+    add("--target", arguments_.target);
+    add("--hold", arguments_.hold);
     add("--fidelity", arguments_.fidelity);
     add("--prices", arguments_.prices);
     for (const std::string& measured : arguments_.measured) add("--measured", measured);

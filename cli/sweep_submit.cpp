@@ -131,6 +131,7 @@ class Submission {
     text += fmt::format("exec {} merge --quiet", shell_quoted(own_program()));
     if (!arguments_.json.empty()) text += " --json " + shell_quoted(arguments_.json);
     if (!arguments_.csv.empty()) text += " --csv " + shell_quoted(arguments_.csv);
+    if (!arguments_.report.empty()) text += " --report " + shell_quoted(arguments_.report);
     for (std::int64_t task = 1; task <= tasks_; ++task) {
       text += fmt::format(" \\\n  {}/part-{}.jsonl", shell_quoted(folder_.string()), task);
     }
