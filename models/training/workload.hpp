@@ -20,6 +20,10 @@ namespace shardsim::training {
 
 /// The unit holding what no block holds: embedding, final norm, head.
 inline constexpr int root_unit = -1;
+/// Parts of the root, where a strategy makes them units of their own: the embedding (what is
+/// registered before the blocks), and final norm and head.
+inline constexpr int embedding_unit = -2;
+inline constexpr int head_unit = -3;
 
 /// One parameter tensor; dimension 0 is the one that per-parameter sharding splits.
 struct ParameterShape {
