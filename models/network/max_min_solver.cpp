@@ -36,8 +36,10 @@ void MaxMinSolver::flows_left(ClassId link_class, double level) {
 }
 
 void MaxMinSolver::must_find_level(ClassId link_class) {
-  unlevelled_.push_back(link_class);
   mark_class(link_class);
+  if (work_[link_class].unlevelled == open_mark_) return;
+  work_[link_class].unlevelled = open_mark_;
+  unlevelled_.push_back(link_class);
 }
 
 // Newton's iteration on the concave, piecewise linear load(x) = sum n w min(rate, x) = C, from
@@ -242,7 +244,7 @@ void MaxMinSolver::next_mark() {
   open_mark_ += 2;
   if (open_mark_ != 0) return;
   open_mark_ = 2;
-  for (ClassWork& work : work_) work.mark = 0;
+  for (ClassWork& work : work_) work.mark = work.unlevelled = 0;
   for (VariableLoad& load : graph_.loads()) load.mark = 0;
 }
 

@@ -46,6 +46,7 @@ class MaxMinSolver {
     double trusted = 0;      ///< weight at the last exact sum
     std::uint32_t open = 0;  ///< how many have not
     std::uint32_t mark = 0;
+    std::uint32_t unlevelled = 0;  ///< mark of a class whose level is to be bounded
   };
   struct Fill {
     double level;
