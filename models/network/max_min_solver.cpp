@@ -14,6 +14,10 @@ constexpr double same_level = 1 + 1e-12;
 // sum the class is summed anew.
 constexpr double trusted_share = 1.0 / 1024;
 constexpr int bound_iterations = 8;
+// A class that is not full is passed over below the first share of its bandwidth, and looked at
+// after all above the second: what additions lose is far less than what lies between it and 1.
+constexpr double roomy_share = 0.999;
+constexpr double overfull_share = 1 - 1e-9;
 
 /// `value` where `mask` is all ones, 0 where it is 0, without a branch; also if `value` is
 /// infinite.
@@ -30,12 +34,25 @@ void MaxMinSolver::mark_class(ClassId link_class) {
   reached_.push_back(link_class);
 }
 
-void MaxMinSolver::flows_left(ClassId link_class, double level) {
+/// The search has come to a class that no change has marked.
+void MaxMinSolver::reach(ClassId id) {
+  const LinkClass& link_class = graph_.classes()[id];
+  work_[id].mark = open_mark_;
+  const bool roomy =
+      link_class.level == infinity && link_class.load < roomy_share * link_class.bandwidth;
+  (roomy ? roomy_ : reached_).push_back(id);
+}
+
+void MaxMinSolver::flows_left(ClassId link_class, double level, double bytes_per_second) {
+  LinkClass& left = graph_.classes()[link_class];
+  left.load -= bytes_per_second;
+  if (left.level == infinity) return;  // there was room before, and nobody waited for it
   left_bound_ = std::min(left_bound_, level);
   mark_class(link_class);
 }
 
-void MaxMinSolver::must_find_level(ClassId link_class) {
+void MaxMinSolver::must_find_level(ClassId link_class, double bytes_per_second) {
+  graph_.classes()[link_class].load -= bytes_per_second;
   mark_class(link_class);
   if (work_[link_class].unlevelled == open_mark_) return;
   work_[link_class].unlevelled = open_mark_;
@@ -113,6 +130,7 @@ void MaxMinSolver::collect_class(ClassId id, double bound) {
 void MaxMinSolver::collect(double bound) {
   affected_.clear();
   capped_.clear();
+  roomy_.clear();
   std::size_t reached_in_use = 0;
   for (const ClassId id : reached_) {
     if (graph_.classes()[id].users.size > 0) ++reached_in_use;
@@ -123,7 +141,8 @@ void MaxMinSolver::collect(double bound) {
     for (; seen < affected_.size() && reached_in_use < graph_.classes_in_use(); ++seen) {
       for (const VariableUse& use : graph_.uses(affected_[seen])) {
         if (work_[use.link_class].mark == open_mark_) continue;
-        mark_class(use.link_class);
+        reach(use.link_class);
+        work_[use.link_class].change = 0;
         ++reached_in_use;
       }
     }
@@ -154,6 +173,7 @@ void MaxMinSolver::sum(ClassId id) {
 
 void MaxMinSolver::stop(VariableId variable, double rate) {
   VariableLoad& load = graph_.loads()[variable];
+  const double change = load.rate < infinity ? rate - load.rate : rate;
   load.rate = rate;
   load.mark = open_mark_ + 1;
   for (const VariableUse& use : graph_.uses(variable)) {
@@ -161,6 +181,7 @@ void MaxMinSolver::stop(VariableId variable, double rate) {
     const double demand = load.count * use.weight;
     work.remaining = std::max(0.0, work.remaining - demand * rate);
     work.weight -= demand;
+    work.change += demand * change;
     --work.open;
   }
 }
@@ -230,13 +251,28 @@ void MaxMinSolver::fill() {
   }
 }
 
-void MaxMinSolver::record_shares() {
+void MaxMinSolver::settle() {
   for (const ClassId id : reached_) {
     LinkClass& link_class = graph_.classes()[id];
-    if (link_class.users.size == 0 || link_class.bandwidth <= 0) continue;
-    const double share =
-        link_class.level < infinity ? 1.0 : 1 - work_[id].remaining / link_class.bandwidth;
-    link_class.peak_share = std::max(link_class.peak_share, share);
+    link_class.load = link_class.bandwidth - work_[id].remaining;
+  }
+  overfull_.clear();
+  for (const ClassId id : roomy_) {
+    LinkClass& link_class = graph_.classes()[id];
+    link_class.load += work_[id].change;
+    if (link_class.load > overfull_share * link_class.bandwidth) overfull_.push_back(id);
+  }
+}
+
+void MaxMinSolver::record_shares() {
+  for (const auto* classes : {&reached_, &roomy_}) {
+    for (const ClassId id : *classes) {
+      LinkClass& link_class = graph_.classes()[id];
+      if (link_class.users.size == 0 || link_class.bandwidth <= 0) continue;
+      const double share =
+          link_class.level < infinity ? 1.0 : link_class.load / link_class.bandwidth;
+      link_class.peak_share = std::max(link_class.peak_share, share);
+    }
   }
 }
 
@@ -251,8 +287,16 @@ void MaxMinSolver::next_mark() {
 std::span<const VariableId> MaxMinSolver::solve() {
   if (reached_.empty()) return {};
   work_.resize(graph_.classes().size());
-  collect(level_bound());
-  fill();
+  const double bound = level_bound();
+  while (true) {
+    collect(bound);
+    fill();
+    settle();
+    if (overfull_.empty()) break;
+    next_mark();
+    reached_.insert(reached_.end(), overfull_.begin(), overfull_.end());
+    for (const ClassId id : reached_) work_[id].mark = open_mark_;
+  }
   record_shares();
   classes_solved_ += reached_.size();
   reached_.clear();

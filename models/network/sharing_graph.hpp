@@ -27,6 +27,7 @@ inline constexpr double infinity = std::numeric_limits<double>::infinity();
 struct LinkClass {
   double bandwidth = 0;          ///< bytes/s of each link
   double level = infinity;       ///< rate at which the class is full; infinity while it is not
+  double load = 0;               ///< bytes/s that its users move, as of the last solve
   PoolSpan users;                ///< of ClassUser
   std::uint32_t links = 0;       ///< how many links it stands for
   ClassId newest_child = none;   ///< class split off last
