@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <limits>
 
 namespace shardsim::network {
 
@@ -14,6 +15,8 @@ constexpr double same_level = 1 + 1e-12;
 // sum the class is summed anew.
 constexpr double trusted_share = 1.0 / 1024;
 constexpr int bound_iterations = 8;
+// How many variables ahead memory is asked for.
+constexpr std::size_t ahead = 8;
 // A class that is not full is passed over below the first share of its bandwidth, and looked at
 // after all above the second: what additions lose is far less than what lies between it and 1.
 constexpr double roomy_share = 0.999;
@@ -34,13 +37,9 @@ void MaxMinSolver::mark_class(ClassId link_class) {
   reached_.push_back(link_class);
 }
 
-/// The search has come to a class that no change has marked.
-void MaxMinSolver::reach(ClassId id) {
-  const LinkClass& link_class = graph_.classes()[id];
-  work_[id].mark = open_mark_;
-  const bool roomy =
-      link_class.level == infinity && link_class.load < roomy_share * link_class.bandwidth;
-  (roomy ? roomy_ : reached_).push_back(id);
+/// Whether the search must look at a class that it comes to.
+bool MaxMinSolver::is_roomy(const LinkClass& link_class) const {
+  return link_class.level == infinity && link_class.load < roomy_share * link_class.bandwidth;
 }
 
 void MaxMinSolver::flows_left(ClassId link_class, double level, double bytes_per_second) {
@@ -127,23 +126,35 @@ void MaxMinSolver::collect_class(ClassId id, double bound) {
   link_class.level = infinity;
 }
 
+/// Reaches all classes that the search may still come to - full, at the bound or above - if it has
+/// come to most of them; whether it has. One that it would not have come to keeps its level.
+bool MaxMinSolver::reach_all(double bound) {
+  const std::vector<LinkClass>& classes = graph_.classes();
+  stopping_.clear();
+  for (ClassId id = 0; id < classes.size(); ++id) {
+    const LinkClass& link_class = classes[id];
+    if (link_class.users.size == 0 || work_[id].mark == open_mark_) continue;
+    if (link_class.level >= bound && !is_roomy(link_class)) stopping_.push_back(id);
+  }
+  if (stopping_.size() > reached_.size()) return false;
+  for (const ClassId id : stopping_) mark_class(id);
+  return true;
+}
+
 void MaxMinSolver::collect(double bound) {
   affected_.clear();
   capped_.clear();
   roomy_.clear();
-  std::size_t reached_in_use = 0;
-  for (const ClassId id : reached_) {
-    if (graph_.classes()[id].users.size > 0) ++reached_in_use;
-  }
+  const std::size_t patience = graph_.classes().size() / 4;
+  bool all = false;
   std::size_t seen = 0;
   for (std::size_t i = 0; i < reached_.size(); ++i) {  // grows on the way
     collect_class(reached_[i], bound);
-    for (; seen < affected_.size() && reached_in_use < graph_.classes_in_use(); ++seen) {
+    if (seen < patience && affected_.size() >= patience) all = reach_all(bound);
+    for (; seen < affected_.size() && !all; ++seen) {
       for (const VariableUse& use : graph_.uses(affected_[seen])) {
         if (work_[use.link_class].mark == open_mark_) continue;
-        reach(use.link_class);
-        work_[use.link_class].change = 0;
-        ++reached_in_use;
+        if (!is_roomy(graph_.classes()[use.link_class])) mark_class(use.link_class);
       }
     }
   }
@@ -171,6 +182,12 @@ void MaxMinSolver::sum(ClassId id) {
   work.trusted = work.weight;
 }
 
+void MaxMinSolver::pass_over(ClassId link_class) {
+  work_[link_class].mark = open_mark_;
+  work_[link_class].change = 0;
+  roomy_.push_back(link_class);
+}
+
 void MaxMinSolver::stop(VariableId variable, double rate) {
   VariableLoad& load = graph_.loads()[variable];
   const double change = load.rate < infinity ? rate - load.rate : rate;
@@ -178,6 +195,7 @@ void MaxMinSolver::stop(VariableId variable, double rate) {
   load.mark = open_mark_ + 1;
   for (const VariableUse& use : graph_.uses(variable)) {
     ClassWork& work = work_[use.link_class];
+    if (work.mark != open_mark_) pass_over(use.link_class);
     const double demand = load.count * use.weight;
     work.remaining = std::max(0.0, work.remaining - demand * rate);
     work.weight -= demand;
@@ -246,7 +264,10 @@ void MaxMinSolver::fill() {
       stopping_[count] = user.variable;
       count += graph_.loads()[user.variable].mark == open_mark_ ? 1 : 0;
     }
-    for (std::size_t i = 0; i < count; ++i) stop(stopping_[i], level);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (i + ahead < count) graph_.fetch_uses(stopping_[i + ahead]);
+      stop(stopping_[i], level);
+    }
     work_[full.link_class].open = 0;
   }
 }

@@ -62,7 +62,9 @@ class MaxMinSolver {
   }
 
   void mark_class(ClassId link_class);
-  void reach(ClassId link_class);
+  bool is_roomy(const LinkClass& link_class) const;
+  bool reach_all(double bound);
+  void pass_over(ClassId link_class);
   double level_bound() const;
   double full_level(const LinkClass& link_class) const;
   void collect(double bound);
@@ -84,7 +86,7 @@ class MaxMinSolver {
   double left_bound_ = infinity;
   std::vector<VariableId> affected_;
   std::vector<std::pair<double, VariableId>> capped_;
-  std::vector<VariableId> stopping_;  ///< scratch of fill()
+  std::vector<VariableId> stopping_;  ///< scratch
   std::vector<ClassWork> work_;
   std::vector<Fill> heap_;
   /// Mark of reached classes and of affected variables; +1 once those have stopped.
