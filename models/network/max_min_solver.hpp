@@ -11,10 +11,10 @@
 //   - for a variable that lost flows: its old rate;
 //   - for a class with new flows or a new bandwidth: the level at which it would be full if every
 //     other variable went on to its old rate (and its old level, when its bandwidth rose).
-// From the changed classes the search spreads through variables at or above the bound only. It passes
-// over classes with room to spare, whose load is only kept account of; should one of them turn out
-// overfull, rates are found once more with it. (Up to the level at which it is full the old rates
-// fill it, had it been full; so that level is not below the bound.)
+// From the changed classes the search spreads through variables at or above the bound only. It
+// passes over classes with room to spare, whose load is only kept account of; should one of them
+// turn out overfull, rates are found once more with it. (Up to the level at which it is full the
+// old rates fill it, had it been full; so that level is not below the bound.)
 #pragma once
 
 #include <cstdint>

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "models/cuda/allocator_spec.hpp"
+#include "models/network/routing_spec.hpp"
 #include "models/training/cpu_spec.hpp"
 #include "models/training/training_spec.hpp"
 #include "models/training/workload_spec.hpp"
@@ -28,6 +29,7 @@ struct ClusterSpec {
   std::string topology;
   std::int64_t nodes = 1;
   std::optional<std::int64_t> gpus_per_node;
+  std::optional<network::RoutingSpec> routing;  ///< instead of the topology's
   static void describe(simcore::Fields<ClusterSpec>& fields);
 };
 

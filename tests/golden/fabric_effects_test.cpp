@@ -16,8 +16,7 @@ struct Effect {
 };
 
 Effect run_scenario(const std::string& name, const std::string& more = {}) {
-  const ProgramRun run =
-      run_program("run " + shipped_scenario(name) + " --quiet --json - " + more);
+  const ProgramRun run = run_program("run " + shipped_scenario(name) + " --quiet --json - " + more);
   REQUIRE_MESSAGE(run.status == 0, run.messages);
   const auto result = nlohmann::json::parse(run.output);
   Effect effect{result["step"]["time_s"], result["step"]["exposed_communication_s"], 0};
@@ -43,8 +42,8 @@ TEST_CASE("hash collisions slow the rings of a fat-tree; spraying and rails have
 }
 
 TEST_CASE("oversubscription divides what rings get that cross every leaf") {
-  const Effect full = run_scenario("fabric-oversubscribed-2to1",
-                                   "--set cluster.topology=h100-fat-tree-3-level");
+  const Effect full =
+      run_scenario("fabric-oversubscribed-2to1", "--set cluster.topology=h100-fat-tree-3-level");
   const Effect half = run_scenario("fabric-oversubscribed-2to1");
   const Effect quarter = run_scenario("fabric-oversubscribed-4to1");
   // Large collectives come near the ratio of bandwidths; their latency keeps them above it.
