@@ -145,13 +145,16 @@ void MaxMinSolver::collect(double bound) {
   affected_.clear();
   capped_.clear();
   roomy_.clear();
-  const std::size_t patience = graph_.classes().size() / 4;
+  std::size_t patience = graph_.classes().size() / 4;
   bool all = false;
   std::size_t seen = 0;
   for (std::size_t i = 0; i < reached_.size(); ++i) {  // grows on the way
     collect_class(reached_[i], bound);
-    if (seen < patience && affected_.size() >= patience) all = reach_all(bound);
     for (; seen < affected_.size() && !all; ++seen) {
+      if (seen == patience) {
+        patience *= 2;
+        if ((all = reach_all(bound))) break;
+      }
       for (const VariableUse& use : graph_.uses(affected_[seen])) {
         if (work_[use.link_class].mark == open_mark_) continue;
         if (!is_roomy(graph_.classes()[use.link_class])) mark_class(use.link_class);
@@ -188,12 +191,13 @@ void MaxMinSolver::pass_over(ClassId link_class) {
   roomy_.push_back(link_class);
 }
 
-void MaxMinSolver::stop(VariableId variable, double rate) {
+void MaxMinSolver::stop(VariableId variable, double rate, ClassId full) {
   VariableLoad& load = graph_.loads()[variable];
   const double change = load.rate < infinity ? rate - load.rate : rate;
   load.rate = rate;
   load.mark = open_mark_ + 1;
   for (const VariableUse& use : graph_.uses(variable)) {
+    if (use.link_class == full) continue;
     ClassWork& work = work_[use.link_class];
     if (work.mark != open_mark_) pass_over(use.link_class);
     const double demand = load.count * use.weight;
@@ -252,7 +256,7 @@ void MaxMinSolver::fill() {
   for (Fill full; next_full(full);) {
     while (cap != capped_.end() && graph_.loads()[cap->second].mark != open_mark_) ++cap;
     if (cap != capped_.end() && cap->first <= full.level) {
-      stop(cap->second, cap->first);
+      stop(cap->second, cap->first, none);
       continue;
     }
     if (full.level > level * same_level) level = full.level;
@@ -266,7 +270,7 @@ void MaxMinSolver::fill() {
     }
     for (std::size_t i = 0; i < count; ++i) {
       if (i + ahead < count) graph_.fetch_uses(stopping_[i + ahead]);
-      stop(stopping_[i], level);
+      stop(stopping_[i], level, full.link_class);
     }
     work_[full.link_class].open = 0;
   }
@@ -275,7 +279,8 @@ void MaxMinSolver::fill() {
 void MaxMinSolver::settle() {
   for (const ClassId id : reached_) {
     LinkClass& link_class = graph_.classes()[id];
-    link_class.load = link_class.bandwidth - work_[id].remaining;
+    link_class.load = link_class.bandwidth;
+    if (link_class.level == infinity) link_class.load -= work_[id].remaining;
   }
   overfull_.clear();
   for (const ClassId id : roomy_) {

@@ -73,7 +73,7 @@ class MaxMinSolver {
   void fill();
   bool next_full(Fill& full);
   void sink_first(double level);
-  void stop(VariableId variable, double rate);
+  void stop(VariableId variable, double rate, ClassId full);
   void settle();
   void record_shares();
   void next_mark();
