@@ -191,17 +191,22 @@ void MaxMinSolver::pass_over(ClassId link_class) {
   roomy_.push_back(link_class);
 }
 
+// What remains may end a hair below 0; it only falls, so that it is enough to see to it where it is
+// read. The copies are of what the compiler could not know to stay as it is.
 void MaxMinSolver::stop(VariableId variable, double rate, ClassId full) {
   VariableLoad& load = graph_.loads()[variable];
+  const std::uint32_t mark = open_mark_;
+  const double count = load.count;
   const double change = load.rate < infinity ? rate - load.rate : rate;
   load.rate = rate;
-  load.mark = open_mark_ + 1;
+  load.mark = mark + 1;
+  ClassWork* const all_work = work_.data();
   for (const VariableUse& use : graph_.uses(variable)) {
     if (use.link_class == full) continue;
-    ClassWork& work = work_[use.link_class];
-    if (work.mark != open_mark_) pass_over(use.link_class);
-    const double demand = load.count * use.weight;
-    work.remaining = std::max(0.0, work.remaining - demand * rate);
+    ClassWork& work = all_work[use.link_class];
+    if (work.mark != mark) pass_over(use.link_class);
+    const double demand = count * use.weight;
+    work.remaining -= demand * rate;
     work.weight -= demand;
     work.change += demand * change;
     --work.open;
@@ -229,7 +234,7 @@ bool MaxMinSolver::next_full(Fill& full) {
     ClassWork& work = work_[top.link_class];
     if (work.open > 0) {
       if (work.weight < work.trusted * trusted_share) sum(top.link_class);
-      const double level = work.remaining / work.weight;
+      const double level = work.level();
       if (level <= top.level * same_level) {
         full = top;
         return true;
@@ -247,7 +252,7 @@ void MaxMinSolver::fill() {
   heap_.clear();
   for (const ClassId id : reached_) {
     const ClassWork& work = work_[id];
-    if (work.open > 0) heap_.push_back(Fill{work.remaining / work.weight, id});
+    if (work.open > 0) heap_.push_back(Fill{work.level(), id});
   }
   std::make_heap(heap_.begin(), heap_.end(), later);
   std::sort(capped_.begin(), capped_.end());
@@ -280,7 +285,7 @@ void MaxMinSolver::settle() {
   for (const ClassId id : reached_) {
     LinkClass& link_class = graph_.classes()[id];
     link_class.load = link_class.bandwidth;
-    if (link_class.level == infinity) link_class.load -= work_[id].remaining;
+    if (link_class.level == infinity) link_class.load -= std::max(0.0, work_[id].remaining);
   }
   overfull_.clear();
   for (const ClassId id : roomy_) {

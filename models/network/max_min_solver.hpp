@@ -52,6 +52,7 @@ class MaxMinSolver {
     std::uint32_t open = 0;  ///< how many have not
     std::uint32_t mark = 0;
     std::uint32_t unlevelled = 0;  ///< mark of a class whose level is to be bounded
+    double level() const { return remaining > 0 ? remaining / weight : 0; }
   };
   struct Fill {
     double level;
