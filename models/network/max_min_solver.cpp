@@ -218,8 +218,8 @@ void MaxMinSolver::sink_first(double level) {
   const Fill fill{level, heap_.front().link_class};
   std::size_t at = 0;
   for (std::size_t child = 1; child < heap_.size(); child = 2 * at + 1) {
-    if (child + 1 < heap_.size() && later(heap_[child], heap_[child + 1])) ++child;
-    if (!later(fill, heap_[child])) break;
+    if (child + 1 < heap_.size() && Later{}(heap_[child], heap_[child + 1])) ++child;
+    if (!Later{}(fill, heap_[child])) break;
     heap_[at] = heap_[child];
     at = child;
   }
@@ -241,7 +241,7 @@ bool MaxMinSolver::next_full(Fill& full) {
       }
       sink_first(level);
     } else {
-      std::pop_heap(heap_.begin(), heap_.end(), later);
+      std::pop_heap(heap_.begin(), heap_.end(), Later{});
       heap_.pop_back();
     }
   }
@@ -254,7 +254,7 @@ void MaxMinSolver::fill() {
     const ClassWork& work = work_[id];
     if (work.open > 0) heap_.push_back(Fill{work.level(), id});
   }
-  std::make_heap(heap_.begin(), heap_.end(), later);
+  std::make_heap(heap_.begin(), heap_.end(), Later{});
   std::sort(capped_.begin(), capped_.end());
   auto cap = capped_.begin();
   double level = 0;

@@ -58,9 +58,12 @@ class MaxMinSolver {
     double level;
     ClassId link_class;
   };
-  static bool later(const Fill& a, const Fill& b) {
-    return a.level != b.level ? a.level > b.level : a.link_class > b.link_class;
-  }
+  /// A type, not a function: heaps inline it.
+  struct Later {
+    bool operator()(const Fill& a, const Fill& b) const {
+      return a.level != b.level ? a.level > b.level : a.link_class > b.link_class;
+    }
+  };
 
   void mark_class(ClassId link_class);
   bool is_roomy(const LinkClass& link_class) const;
