@@ -282,12 +282,15 @@ void FlowNetwork::State::report_change(VariableId variable) {
   const std::uint32_t before = progress.solved_count;
   progress.solved_count = load.count & ~(1U << 31U);
   if (load.count < before) {
+    const double left = (before - load.count) * progress.rate;
     for (const VariableUse& use : sharing.uses(variable)) {
-      solver.flows_left(use.link_class, progress.rate);
+      solver.flows_left(use.link_class, progress.rate, use.weight * left);
     }
   } else if (load.count > before) {
     load.rate = infinity;
-    for (const VariableUse& use : sharing.uses(variable)) solver.must_find_level(use.link_class);
+    for (const VariableUse& use : sharing.uses(variable)) {
+      solver.must_find_level(use.link_class, use.weight * before * progress.rate);
+    }
     if (sharing.uses(variable).empty()) load.rate = sharing.cap(variable);
   }
 }
@@ -315,7 +318,11 @@ void FlowNetwork::State::solve() {
   }
   const std::span<const VariableId> solved = solver.solve();
   counters.rates_solved += solved.size();
-  for (const VariableId variable : solved) take_rate(variable, sharing.loads()[variable].rate);
+  constexpr std::size_t ahead = 8;  // memory is asked for before it is needed
+  for (std::size_t i = 0; i < solved.size(); ++i) {
+    if (i + ahead < solved.size()) __builtin_prefetch(&variables[solved[i + ahead]], 1);
+    take_rate(solved[i], sharing.loads()[solved[i]].rate);
+  }
   for (const VariableId variable : changed) {
     variables[variable].changed = 0;
     if (sharing.loads()[variable].count == 0) continue;
@@ -341,7 +348,7 @@ void FlowNetwork::State::set_bandwidth(LinkId link, double bandwidth) {
   if (sharing.classes()[sharing.class_of(link)].bandwidth == bandwidth) return;
   const ClassId link_class = sharing.isolate(link);
   sharing.classes()[link_class].bandwidth = bandwidth;
-  solver.must_find_level(link_class);
+  solver.must_find_level(link_class, 0);
   schedule_solve();
 }
 

@@ -189,7 +189,10 @@ Ways Graph::State::search(VertexId from, VertexId to, const LinkOutages* outages
   const int from_node = vertices[from].node;
   const int to_node = vertices[to].node;
   const bool apart = from_node >= 0 && to_node >= 0 && from_node != to_node;
+  const bool by_nic =
+      vertices[from].kind == DeviceKind::nic || vertices[to].kind == DeviceKind::nic;
   for (const LinkKind worst : link_kinds) {
+    if (by_nic && worst == LinkKind::nvlink) continue;
     // PCIe and CPU links stay within a node.
     if (apart && (worst == LinkKind::pcie || worst == LinkKind::cpu_interconnect)) continue;
     Ways ways = find_ways(terrain(), from, to, {worst, false, outages});

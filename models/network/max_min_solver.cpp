@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <limits>
 
 namespace shardsim::network {
 
@@ -14,6 +15,12 @@ constexpr double same_level = 1 + 1e-12;
 // sum the class is summed anew.
 constexpr double trusted_share = 1.0 / 1024;
 constexpr int bound_iterations = 8;
+// How many variables ahead memory is asked for.
+constexpr std::size_t ahead = 8;
+// A class that is not full is passed over below the first share of its bandwidth, and looked at
+// after all above the second: what additions lose is far less than what lies between it and 1.
+constexpr double roomy_share = 0.999;
+constexpr double overfull_share = 1 - 1e-9;
 
 /// `value` where `mask` is all ones, 0 where it is 0, without a branch; also if `value` is
 /// infinite.
@@ -30,14 +37,25 @@ void MaxMinSolver::mark_class(ClassId link_class) {
   reached_.push_back(link_class);
 }
 
-void MaxMinSolver::flows_left(ClassId link_class, double level) {
+/// Whether the search must look at a class that it comes to.
+bool MaxMinSolver::is_roomy(const LinkClass& link_class) const {
+  return link_class.level == infinity && link_class.load < roomy_share * link_class.bandwidth;
+}
+
+void MaxMinSolver::flows_left(ClassId link_class, double level, double bytes_per_second) {
+  LinkClass& left = graph_.classes()[link_class];
+  left.load -= bytes_per_second;
+  if (left.level == infinity) return;  // there was room before, and nobody waited for it
   left_bound_ = std::min(left_bound_, level);
   mark_class(link_class);
 }
 
-void MaxMinSolver::must_find_level(ClassId link_class) {
-  unlevelled_.push_back(link_class);
+void MaxMinSolver::must_find_level(ClassId link_class, double bytes_per_second) {
+  graph_.classes()[link_class].load -= bytes_per_second;
   mark_class(link_class);
+  if (work_[link_class].unlevelled == open_mark_) return;
+  work_[link_class].unlevelled = open_mark_;
+  unlevelled_.push_back(link_class);
 }
 
 // Newton's iteration on the concave, piecewise linear load(x) = sum n w min(rate, x) = C, from
@@ -108,21 +126,38 @@ void MaxMinSolver::collect_class(ClassId id, double bound) {
   link_class.level = infinity;
 }
 
+/// Reaches all classes that the search may still come to - full, at the bound or above - if it has
+/// come to most of them; whether it has. One that it would not have come to keeps its level.
+bool MaxMinSolver::reach_all(double bound) {
+  const std::vector<LinkClass>& classes = graph_.classes();
+  stopping_.clear();
+  for (ClassId id = 0; id < classes.size(); ++id) {
+    const LinkClass& link_class = classes[id];
+    if (link_class.users.size == 0 || work_[id].mark == open_mark_) continue;
+    if (link_class.level >= bound && !is_roomy(link_class)) stopping_.push_back(id);
+  }
+  if (stopping_.size() > reached_.size()) return false;
+  for (const ClassId id : stopping_) mark_class(id);
+  return true;
+}
+
 void MaxMinSolver::collect(double bound) {
   affected_.clear();
   capped_.clear();
-  std::size_t reached_in_use = 0;
-  for (const ClassId id : reached_) {
-    if (graph_.classes()[id].users.size > 0) ++reached_in_use;
-  }
+  roomy_.clear();
+  std::size_t patience = graph_.classes().size() / 4;
+  bool all = false;
   std::size_t seen = 0;
   for (std::size_t i = 0; i < reached_.size(); ++i) {  // grows on the way
     collect_class(reached_[i], bound);
-    for (; seen < affected_.size() && reached_in_use < graph_.classes_in_use(); ++seen) {
+    for (; seen < affected_.size() && !all; ++seen) {
+      if (seen == patience) {
+        patience *= 2;
+        if ((all = reach_all(bound))) break;
+      }
       for (const VariableUse& use : graph_.uses(affected_[seen])) {
         if (work_[use.link_class].mark == open_mark_) continue;
-        mark_class(use.link_class);
-        ++reached_in_use;
+        if (!is_roomy(graph_.classes()[use.link_class])) mark_class(use.link_class);
       }
     }
   }
@@ -150,15 +185,30 @@ void MaxMinSolver::sum(ClassId id) {
   work.trusted = work.weight;
 }
 
-void MaxMinSolver::stop(VariableId variable, double rate) {
+void MaxMinSolver::pass_over(ClassId link_class) {
+  work_[link_class].mark = open_mark_;
+  work_[link_class].change = 0;
+  roomy_.push_back(link_class);
+}
+
+// What remains may end a hair below 0; it only falls, so that it is enough to see to it where it is
+// read. The copies are of what the compiler could not know to stay as it is.
+void MaxMinSolver::stop(VariableId variable, double rate, ClassId full) {
   VariableLoad& load = graph_.loads()[variable];
+  const std::uint32_t mark = open_mark_;
+  const double count = load.count;
+  const double change = load.rate < infinity ? rate - load.rate : rate;
   load.rate = rate;
-  load.mark = open_mark_ + 1;
+  load.mark = mark + 1;
+  ClassWork* const all_work = work_.data();
   for (const VariableUse& use : graph_.uses(variable)) {
-    ClassWork& work = work_[use.link_class];
-    const double demand = load.count * use.weight;
-    work.remaining = std::max(0.0, work.remaining - demand * rate);
+    if (use.link_class == full) continue;
+    ClassWork& work = all_work[use.link_class];
+    if (work.mark != mark) pass_over(use.link_class);
+    const double demand = count * use.weight;
+    work.remaining -= demand * rate;
     work.weight -= demand;
+    work.change += demand * change;
     --work.open;
   }
 }
@@ -168,8 +218,8 @@ void MaxMinSolver::sink_first(double level) {
   const Fill fill{level, heap_.front().link_class};
   std::size_t at = 0;
   for (std::size_t child = 1; child < heap_.size(); child = 2 * at + 1) {
-    if (child + 1 < heap_.size() && later(heap_[child], heap_[child + 1])) ++child;
-    if (!later(fill, heap_[child])) break;
+    if (child + 1 < heap_.size() && Later{}(heap_[child], heap_[child + 1])) ++child;
+    if (!Later{}(fill, heap_[child])) break;
     heap_[at] = heap_[child];
     at = child;
   }
@@ -184,14 +234,14 @@ bool MaxMinSolver::next_full(Fill& full) {
     ClassWork& work = work_[top.link_class];
     if (work.open > 0) {
       if (work.weight < work.trusted * trusted_share) sum(top.link_class);
-      const double level = work.remaining / work.weight;
+      const double level = work.level();
       if (level <= top.level * same_level) {
         full = top;
         return true;
       }
       sink_first(level);
     } else {
-      std::pop_heap(heap_.begin(), heap_.end(), later);
+      std::pop_heap(heap_.begin(), heap_.end(), Later{});
       heap_.pop_back();
     }
   }
@@ -202,16 +252,16 @@ void MaxMinSolver::fill() {
   heap_.clear();
   for (const ClassId id : reached_) {
     const ClassWork& work = work_[id];
-    if (work.open > 0) heap_.push_back(Fill{work.remaining / work.weight, id});
+    if (work.open > 0) heap_.push_back(Fill{work.level(), id});
   }
-  std::make_heap(heap_.begin(), heap_.end(), later);
+  std::make_heap(heap_.begin(), heap_.end(), Later{});
   std::sort(capped_.begin(), capped_.end());
   auto cap = capped_.begin();
   double level = 0;
   for (Fill full; next_full(full);) {
     while (cap != capped_.end() && graph_.loads()[cap->second].mark != open_mark_) ++cap;
     if (cap != capped_.end() && cap->first <= full.level) {
-      stop(cap->second, cap->first);
+      stop(cap->second, cap->first, none);
       continue;
     }
     if (full.level > level * same_level) level = full.level;
@@ -223,18 +273,37 @@ void MaxMinSolver::fill() {
       stopping_[count] = user.variable;
       count += graph_.loads()[user.variable].mark == open_mark_ ? 1 : 0;
     }
-    for (std::size_t i = 0; i < count; ++i) stop(stopping_[i], level);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (i + ahead < count) graph_.fetch_uses(stopping_[i + ahead]);
+      stop(stopping_[i], level, full.link_class);
+    }
     work_[full.link_class].open = 0;
   }
 }
 
-void MaxMinSolver::record_shares() {
+void MaxMinSolver::settle() {
   for (const ClassId id : reached_) {
     LinkClass& link_class = graph_.classes()[id];
-    if (link_class.users.size == 0 || link_class.bandwidth <= 0) continue;
-    const double share =
-        link_class.level < infinity ? 1.0 : 1 - work_[id].remaining / link_class.bandwidth;
-    link_class.peak_share = std::max(link_class.peak_share, share);
+    link_class.load = link_class.bandwidth;
+    if (link_class.level == infinity) link_class.load -= std::max(0.0, work_[id].remaining);
+  }
+  overfull_.clear();
+  for (const ClassId id : roomy_) {
+    LinkClass& link_class = graph_.classes()[id];
+    link_class.load += work_[id].change;
+    if (link_class.load > overfull_share * link_class.bandwidth) overfull_.push_back(id);
+  }
+}
+
+void MaxMinSolver::record_shares() {
+  for (const auto* classes : {&reached_, &roomy_}) {
+    for (const ClassId id : *classes) {
+      LinkClass& link_class = graph_.classes()[id];
+      if (link_class.users.size == 0 || link_class.bandwidth <= 0) continue;
+      const double share =
+          link_class.level < infinity ? 1.0 : link_class.load / link_class.bandwidth;
+      link_class.peak_share = std::max(link_class.peak_share, share);
+    }
   }
 }
 
@@ -242,15 +311,23 @@ void MaxMinSolver::next_mark() {
   open_mark_ += 2;
   if (open_mark_ != 0) return;
   open_mark_ = 2;
-  for (ClassWork& work : work_) work.mark = 0;
+  for (ClassWork& work : work_) work.mark = work.unlevelled = 0;
   for (VariableLoad& load : graph_.loads()) load.mark = 0;
 }
 
 std::span<const VariableId> MaxMinSolver::solve() {
   if (reached_.empty()) return {};
   work_.resize(graph_.classes().size());
-  collect(level_bound());
-  fill();
+  const double bound = level_bound();
+  while (true) {
+    collect(bound);
+    fill();
+    settle();
+    if (overfull_.empty()) break;
+    next_mark();
+    reached_.insert(reached_.end(), overfull_.begin(), overfull_.end());
+    for (const ClassId id : reached_) work_[id].mark = open_mark_;
+  }
   record_shares();
   classes_solved_ += reached_.size();
   reached_.clear();

@@ -11,7 +11,10 @@
 //   - for a variable that lost flows: its old rate;
 //   - for a class with new flows or a new bandwidth: the level at which it would be full if every
 //     other variable went on to its old rate (and its old level, when its bandwidth rose).
-// From the changed classes the search spreads through variables at or above the bound only.
+// From the changed classes the search spreads through variables at or above the bound only. It
+// passes over classes with room to spare, whose load is only kept account of; should one of them
+// turn out overfull, rates are found once more with it. (Up to the level at which it is full the
+// old rates fill it, had it been full; so that level is not below the bound.)
 #pragma once
 
 #include <cstdint>
@@ -27,11 +30,12 @@ class MaxMinSolver {
  public:
   explicit MaxMinSolver(SharingGraph& graph) : graph_(graph) {}
 
-  /// A variable of the class lost flows; its rate was `level`.
-  void flows_left(ClassId link_class, double level);
-  /// A variable of the class has new flows (its load's rate is infinity until solved), or its
-  /// bandwidth changed.
-  void must_find_level(ClassId link_class);
+  /// A variable of the class lost flows, which moved `bytes_per_second` over it; its rate was
+  /// `level`.
+  void flows_left(ClassId link_class, double level, double bytes_per_second);
+  /// A variable of the class has new flows: its load's rate is infinity until solved, and what it
+  /// has moved so far, `bytes_per_second`, counts no more. Or the class's bandwidth changed.
+  void must_find_level(ClassId link_class, double bytes_per_second);
 
   /// Finds the rates; writes them into the loads, and the levels into the classes.
   /// Returns the variables that were looked at; the view holds until the next call.
@@ -44,18 +48,27 @@ class MaxMinSolver {
     double remaining = 0;    ///< bandwidth left by variables that have stopped
     double weight = 0;       ///< sum of n w over those that have not
     double trusted = 0;      ///< weight at the last exact sum
+    double change = 0;       ///< of the load, by variables that have stopped
     std::uint32_t open = 0;  ///< how many have not
     std::uint32_t mark = 0;
+    std::uint32_t unlevelled = 0;  ///< mark of a class whose level is to be bounded
+    double level() const { return remaining > 0 ? remaining / weight : 0; }
   };
   struct Fill {
     double level;
     ClassId link_class;
   };
-  static bool later(const Fill& a, const Fill& b) {
-    return a.level != b.level ? a.level > b.level : a.link_class > b.link_class;
-  }
+  /// A type, not a function: heaps inline it.
+  struct Later {
+    bool operator()(const Fill& a, const Fill& b) const {
+      return a.level != b.level ? a.level > b.level : a.link_class > b.link_class;
+    }
+  };
 
   void mark_class(ClassId link_class);
+  bool is_roomy(const LinkClass& link_class) const;
+  bool reach_all(double bound);
+  void pass_over(ClassId link_class);
   double level_bound() const;
   double full_level(const LinkClass& link_class) const;
   void collect(double bound);
@@ -64,17 +77,20 @@ class MaxMinSolver {
   void fill();
   bool next_full(Fill& full);
   void sink_first(double level);
-  void stop(VariableId variable, double rate);
+  void stop(VariableId variable, double rate, ClassId full);
+  void settle();
   void record_shares();
   void next_mark();
 
   SharingGraph& graph_;
   std::vector<ClassId> reached_;     ///< changed classes first, then those the search finds
+  std::vector<ClassId> roomy_;       ///< classes passed over, but used by variables looked at
+  std::vector<ClassId> overfull_;    ///< those of them that must be looked at after all
   std::vector<ClassId> unlevelled_;  ///< classes whose level is to be bounded
   double left_bound_ = infinity;
   std::vector<VariableId> affected_;
   std::vector<std::pair<double, VariableId>> capped_;
-  std::vector<VariableId> stopping_;  ///< scratch of fill()
+  std::vector<VariableId> stopping_;  ///< scratch
   std::vector<ClassWork> work_;
   std::vector<Fill> heap_;
   /// Mark of reached classes and of affected variables; +1 once those have stopped.

@@ -1,14 +1,19 @@
 #include "models/network/route_search.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <limits>
+#include <memory_resource>
 #include <tuple>
+#include <utility>
 
 namespace shardsim::network {
 
 namespace {
 
 using Depth = std::uint32_t;
+constexpr std::size_t likely_steps = 64;
 constexpr Depth unseen = std::numeric_limits<Depth>::max();
 
 /// Distances of the vertices seen so far: open addressing, a power of two of places.
@@ -21,7 +26,7 @@ class SeenVertices {
     bool arrives = false;  ///< lies on a way
   };
 
-  SeenVertices() : places_(64) {}
+  SeenVertices() { first_.fill(Place{}); }
 
   Place& at(VertexId vertex) {
     if (2 * used_ >= places_.size()) grow();
@@ -42,14 +47,18 @@ class SeenVertices {
     return places_[i];
   }
   void grow() {
-    std::vector<Place> old(2 * places_.size());
-    old.swap(places_);
+    const std::span<const Place> old = places_;
+    std::vector<Place> more(2 * old.size());
+    places_ = more;
     for (const Place& place : old) {
       if (place.vertex != Place{}.vertex) slot(place.vertex) = place;
     }
+    more_ = std::move(more);
   }
 
-  std::vector<Place> places_;
+  std::array<Place, 64> first_;  ///< most searches need no more, and no memory of the heap
+  std::vector<Place> more_;
+  std::span<Place> places_ = first_;
   std::size_t used_ = 0;
 };
 
@@ -64,10 +73,13 @@ class RouteSearch {
         to_node_(terrain.vertices[to].node) {}
 
   Ways run() {
+    forward_steps_.reserve(likely_steps);
+    backward_steps_.reserve(likely_steps);
+    made_.all.reserve(likely_steps);
     seen_.at(from_).forward = 0;
     seen_.at(to_).backward = 0;
-    std::vector<VertexId> ahead{from_};
-    std::vector<VertexId> behind{to_};
+    Vertices ahead({from_}, &arena_);
+    Vertices behind({to_}, &arena_);
     while (!met_ && !ahead.empty() && !behind.empty()) {
       if (ports(ahead, true) <= ports(behind, false)) {
         expand_forward(ahead);
@@ -79,6 +91,10 @@ class RouteSearch {
   }
 
  private:
+  using Vertices = std::pmr::vector<VertexId>;
+  using Steps = std::pmr::vector<RouteStep>;
+  using Ends = std::pmr::vector<std::size_t>;
+
   bool in_scope(VertexId v) const {
     const Vertex& vertex = terrain_.vertices[v];
     if (vertex.kind == DeviceKind::gpu && v != from_ && v != to_) return false;
@@ -88,13 +104,14 @@ class RouteSearch {
   /// A NIC at an end is used from its network side where the network is needed.
   bool usable(VertexId from, VertexId to, LinkId link) const {
     if (scope_.outages && scope_.outages->down(link)) return false;
+    if (scope_.worst == LinkKind::network && from != from_ && to != to_) return true;
     const LinkKind kind = terrain_.links[link].kind;
     if (kind > scope_.worst) return false;
     if (scope_.worst != LinkKind::network || kind == LinkKind::network) return true;
     return !(from == from_ && terrain_.vertices[from].kind == DeviceKind::nic) &&
            !(to == to_ && terrain_.vertices[to].kind == DeviceKind::nic);
   }
-  std::size_t ports(const std::vector<VertexId>& frontier, bool forward) const {
+  std::size_t ports(const Vertices& frontier, bool forward) const {
     std::size_t sum = 0;
     for (const VertexId v : frontier) {
       sum += forward ? terrain_.adjacency.from(v).size() : terrain_.adjacency.to(v).size();
@@ -102,8 +119,8 @@ class RouteSearch {
     return sum;
   }
 
-  void expand_forward(std::vector<VertexId>& frontier) {
-    std::vector<VertexId> next;
+  void expand_forward(Vertices& frontier) {
+    Vertices next(&arena_);
     for (const VertexId u : frontier) {
       const Depth depth = seen_.at(u).forward + 1;
       for (const Arc& arc : terrain_.adjacency.from(u)) {
@@ -120,8 +137,8 @@ class RouteSearch {
     frontier = std::move(next);
     forward_ends_.push_back(forward_steps_.size());
   }
-  void expand_backward(std::vector<VertexId>& frontier) {
-    std::vector<VertexId> next;
+  void expand_backward(Vertices& frontier) {
+    Vertices next(&arena_);
     for (const VertexId v : frontier) {
       const Depth depth = seen_.at(v).backward + 1;
       for (const Arc& arc : terrain_.adjacency.to(v)) {
@@ -145,24 +162,30 @@ class RouteSearch {
       const SeenVertices::Place& place = seen_.at(v);
       return place.arrives || place.backward != unseen;
     };
-    std::size_t level = forward_ends_.size();
-    std::vector<std::vector<RouteStep>> kept(level);
-    while (level-- > 0) {
+    // From the far end: kept steps of a level stand together, the levels in reverse.
+    Steps kept(&arena_);
+    Ends ends(&arena_);
+    kept.reserve(forward_steps_.size());
+    for (std::size_t level = forward_ends_.size(); level-- > 0;) {
       const std::size_t begin = level == 0 ? 0 : forward_ends_[level - 1];
       for (std::size_t i = begin; i < forward_ends_[level]; ++i) {
         if (!arrives(forward_steps_[i].to)) continue;
         seen_.at(forward_steps_[i].from).arrives = true;
-        kept[level].push_back(forward_steps_[i]);
+        kept.push_back(forward_steps_[i]);
       }
+      ends.push_back(kept.size());
     }
-    for (const std::vector<RouteStep>& steps : kept) add_level(steps);
+    for (std::size_t level = ends.size(); level-- > 0;) {
+      const std::size_t begin = level == 0 ? 0 : ends[level - 1];
+      add_level({kept.data() + begin, ends[level] - begin});
+    }
   }
   /// Backward steps are followed from `reached` only: where both searches met.
-  void keep_backward_steps_from(std::vector<VertexId> reached) {
+  void keep_backward_steps_from(Vertices reached) {
     for (std::size_t level = backward_ends_.size(); level-- > 0;) {
       std::ranges::sort(reached);
-      std::vector<RouteStep> kept;
-      std::vector<VertexId> next;
+      Steps kept(&arena_);
+      Vertices next(&arena_);
       const std::size_t begin = level == 0 ? 0 : backward_ends_[level - 1];
       for (std::size_t i = begin; i < backward_ends_[level]; ++i) {
         const RouteStep& step = backward_steps_[i];
@@ -174,7 +197,7 @@ class RouteSearch {
       reached = std::move(next);
     }
   }
-  void add_level(const std::vector<RouteStep>& steps) {
+  void add_level(std::span<const RouteStep> steps) {
     const auto begin = static_cast<std::ptrdiff_t>(made_.all.size());
     made_.all.insert(made_.all.end(), steps.begin(), steps.end());
     std::sort(made_.all.begin() + begin, made_.all.end(),
@@ -187,7 +210,7 @@ class RouteSearch {
     made_.from = from_;
     made_.to = to_;
     keep_forward_steps_that_arrive();
-    std::vector<VertexId> met{from_};
+    Vertices met({from_}, &arena_);
     if (!forward_ends_.empty()) {
       met.clear();
       for (const RouteStep& step : made_.steps(made_.levels() - 1)) met.push_back(step.to);
@@ -204,10 +227,12 @@ class RouteSearch {
   std::int32_t to_node_;
   bool met_ = false;
   SeenVertices seen_;
-  std::vector<RouteStep> forward_steps_;
-  std::vector<RouteStep> backward_steps_;
-  std::vector<std::size_t> forward_ends_;
-  std::vector<std::size_t> backward_ends_;
+  std::array<std::byte, 8192> room_;  ///< enough for most searches without the heap
+  std::pmr::monotonic_buffer_resource arena_{room_.data(), room_.size()};
+  Steps forward_steps_{&arena_};
+  Steps backward_steps_{&arena_};
+  Ends forward_ends_{&arena_};
+  Ends backward_ends_{&arena_};
   Ways made_;
 };
 

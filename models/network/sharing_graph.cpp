@@ -101,7 +101,6 @@ void SharingGraph::add_use(VariableId variable, ClassId link_class, double weigh
   PoolSpan& uses = uses_[variable];
   PoolSpan& users = classes_[link_class].users;
   const ClassUser user{variable, uses.size, weight};
-  if (users.size == 0) ++classes_in_use_;
   variable_uses_.push_back(uses, VariableUse{link_class, users.size, weight});
   class_users_.push_back(users, user);
 }
@@ -126,9 +125,7 @@ void SharingGraph::detach(VariableId variable, double bytes, simcore::SimTime no
     const ClassUser moved = class_users_.at(link_class.users, last);
     class_users_.at(link_class.users, use.position) = moved;
     variable_uses_.at(uses_[moved.variable], moved.use).position = use.position;
-    if (last > 0) continue;
-    link_class.busy += now - link_class.busy_since;
-    --classes_in_use_;
+    if (last == 0) link_class.busy += now - link_class.busy_since;
   }
   variable_uses_.release(uses_[variable]);
   if (caps_[variable] > 0) --capped_;

@@ -27,6 +27,7 @@ inline constexpr double infinity = std::numeric_limits<double>::infinity();
 struct LinkClass {
   double bandwidth = 0;          ///< bytes/s of each link
   double level = infinity;       ///< rate at which the class is full; infinity while it is not
+  double load = 0;               ///< bytes/s that its users move, as of the last solve
   PoolSpan users;                ///< of ClassUser
   std::uint32_t links = 0;       ///< how many links it stands for
   ClassId newest_child = none;   ///< class split off last
@@ -86,8 +87,6 @@ class SharingGraph {
 
   ClassId class_of(LinkId link) const { return class_of_[link]; }
   std::size_t link_count() const { return class_of_.size(); }
-  /// Classes that some variable uses.
-  std::size_t classes_in_use() const { return classes_in_use_; }
   std::vector<LinkClass>& classes() { return classes_; }
   const std::vector<LinkClass>& classes() const { return classes_; }
   std::span<const ClassUser> users(const LinkClass& link_class) const {
@@ -95,6 +94,13 @@ class SharingGraph {
   }
   std::span<const VariableUse> uses(VariableId variable) const {
     return variable_uses_.view(uses_[variable]);
+  }
+  /// Asks for the memory of a variable's uses, which will be needed soon.
+  void fetch_uses(VariableId variable) const {
+    const std::span<const VariableUse> uses = this->uses(variable);
+    __builtin_prefetch(uses.data());
+    __builtin_prefetch(uses.data() + uses.size() - 1);
+    __builtin_prefetch(&loads_[variable], 1);
   }
   std::vector<VariableLoad>& loads() { return loads_; }
   const std::vector<VariableLoad>& loads() const { return loads_; }
@@ -113,7 +119,6 @@ class SharingGraph {
 
   std::vector<ClassId> class_of_;  ///< by link
   std::vector<LinkClass> classes_;
-  std::size_t classes_in_use_ = 0;
   SpanPool<ClassUser> class_users_;
   std::vector<PoolSpan> uses_;  ///< by variable
   SpanPool<VariableUse> variable_uses_;

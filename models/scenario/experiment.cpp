@@ -107,6 +107,7 @@ class Builder {
     auto topology = find_topology();
     if (!topology) return false;
     apply(options_.changes, topology->spec);
+    if (spec().cluster.routing) topology->spec.fabric.routing = *spec().cluster.routing;
     const network::ClusterSize size{spec().cluster.nodes, spec().cluster.gpus_per_node,
                                     where("cluster.nodes"), where("cluster.gpus_per_node")};
     auto graph = network::build_graph(topology->spec, size, diagnostics_);

@@ -27,10 +27,7 @@ void change_throttle(std::optional<gpu::GemmConstants>& constants, const Hardwar
   constants->training_throttle = simcore::Fraction{1 - std::min(left, 1.0)};
 }
 
-}  // namespace
-
-void apply(const HardwareChanges& changes, network::TopologySpec& topology) {
-  network::NodeSpec& node = topology.node;
+void change_node(const HardwareChanges& changes, network::NodeSpec& node) {
   if (node.nvlink) scale(node.nvlink->link, changes.nvlink_bandwidth);
   if (node.pcie) {
     scale(node.pcie->link, changes.network_bandwidth);
@@ -39,6 +36,14 @@ void apply(const HardwareChanges& changes, network::TopologySpec& topology) {
     scale(node.pcie->uplink, changes.network_bandwidth);
   }
   if (node.nics) scale(node.nics->link, changes.network_bandwidth);
+}
+
+}  // namespace
+
+void apply(const HardwareChanges& changes, network::TopologySpec& topology) {
+  change_node(changes, topology.node);
+  for (network::OtherNodesSpec& other : topology.other_nodes) change_node(changes, other.node);
+  if (topology.fabric.torus) scale(topology.fabric.torus->link, changes.network_bandwidth);
   for (network::LinkSpec& link : topology.links) {
     link.bandwidth.bytes_per_second *= changes.network_bandwidth;
   }

@@ -17,6 +17,9 @@ void ClusterSpec::describe(Fields<ClusterSpec>& fields) {
       .optional("gpus_per_node", &ClusterSpec::gpus_per_node,
                 "GPUs used in each node; all of them if left out.")
       .range(1, 1024);
+  fields.optional("routing", &ClusterSpec::routing,
+                  "Which of several equally short ways data takes, instead of what the topology's "
+                  "`fabric.routing` says.");
 }
 
 void NcclSpec::describe(Fields<NcclSpec>& fields) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "models/cuda/allocator_spec.hpp"
+#include "models/network/routing_spec.hpp"
 #include "models/scenario/job_spec.hpp"
 #include "models/scenario/perturbation_spec.hpp"
 #include "models/scenario/sweep/sweep_axis.hpp"
@@ -35,6 +36,7 @@ struct ClusterSpec {
   std::string topology;
   std::int64_t nodes = 1;
   std::optional<std::int64_t> gpus_per_node;
+  std::optional<network::RoutingSpec> routing;  ///< instead of the topology's
   static void describe(simcore::Fields<ClusterSpec>& fields);
 };
 

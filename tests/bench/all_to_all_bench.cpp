@@ -96,9 +96,13 @@ int main(int argc, char** argv) {
   }
   const double cpu = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   const auto counters = flows.counters();
-  std::printf("shardsim all_to_all %s hosts %d flows %d cpu_s %.4f last_s %.12g solves %llu\n",
-              argv[2], hosts, hosts * (hosts - 1), cpu, ends.last(),
-              static_cast<unsigned long long>(counters.solves));
+  std::printf(
+      "shardsim all_to_all %s hosts %d flows %d cpu_s %.4f last_s %.12g solves %llu rates %llu "
+      "classes %llu\n",
+      argv[2], hosts, hosts * (hosts - 1), cpu, ends.last(),
+      static_cast<unsigned long long>(counters.solves),
+      static_cast<unsigned long long>(counters.rates_solved),
+      static_cast<unsigned long long>(counters.classes_solved));
   if (argc < 4) return 0;
   std::FILE* file = std::fopen(argv[3], "w");
   if (file == nullptr) return 1;

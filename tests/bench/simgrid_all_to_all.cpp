@@ -33,8 +33,6 @@ std::pair<NetPoint*, NetPoint*> add_host(sg4::NetZone* zone, const std::vector<u
 
 std::vector<sg4::Host*> build(int hosts) {
   const auto leaves = static_cast<unsigned>(hosts / hosts_per_leaf);
-  const simgrid::kernel::routing::ClusterCreationArgs* none = nullptr;
-  static_cast<void>(none);
   sg4::ClusterCallbacks callbacks(add_host);
   // Two levels: 16 hosts below a leaf, `leaves` below a spine; 16 spines above a leaf; one cable.
   const sg4::FatTreeParams shape(2, {hosts_per_leaf, leaves}, {1, hosts_per_leaf}, {1, 1});
@@ -87,10 +85,9 @@ int main(int argc, char** argv) {
         if (from == to) continue;
         const auto bytes = static_cast<std::uint64_t>(sizes[from * count + to]);
         static int payload = 0;
-        mine.push_back(mode == "sendto"
-                           ? sg4::Comm::sendto_async(host[from], host[to], bytes)
-                           : sg4::Mailbox::by_name(std::to_string(from * count + to))
-                                 ->put_async(&payload, bytes));
+        mine.push_back(mode == "sendto" ? sg4::Comm::sendto_async(host[from], host[to], bytes)
+                                        : sg4::Mailbox::by_name(std::to_string(from * count + to))
+                                              ->put_async(&payload, bytes));
         ids.push_back(from * count + to);
       }
       while (!mine.empty()) {

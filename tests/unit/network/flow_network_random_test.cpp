@@ -172,6 +172,80 @@ TEST_CASE("random coupled flows over many links divide them right") {
   }
 }
 
+TEST_CASE("ten thousand random instances have the rates that filling from nothing gives") {
+  for (unsigned seed = 1; seed <= 10'000; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    std::vector<double> bandwidths;
+    const std::size_t links = 3 + random() % 12;
+    // From one link that limits all to links that hardly anything fills.
+    for (std::size_t i = 0; i < links; ++i) {
+      bandwidths.push_back(1e9 * static_cast<double>(1 + random() % 40));
+    }
+    RandomTraffic traffic(seed, bandwidths, std::min<std::size_t>(links, 1 + seed % 5));
+    for (unsigned i = 0; i < 6 + seed % 20; ++i) traffic.change_something();
+    traffic.check_rates();
+  }
+}
+
+TEST_CASE("an all-to-all of unequal sizes ends flow by flow when a plain solver says") {
+  constexpr LinkId hosts = 12;
+  constexpr LinkId leaf_size = 4;
+  constexpr LinkId spines = 4;
+  const LinkId in = hosts;
+  const LinkId up = 2 * hosts;
+  const LinkId down = up + hosts / leaf_size * spines;
+  for (const double uplink : {0.5e10, 0.8e10, 0.95e10, 1e10, 2e10}) {
+    CAPTURE(uplink);
+    std::vector<double> bandwidths(down + hosts / leaf_size * spines, uplink);
+    std::fill_n(bandwidths.begin(), 2 * hosts, 1e10);
+    FlowFixture fixture(bandwidths);
+    std::map<std::uint64_t, ReferenceFlow> flows;
+    std::map<std::uint64_t, double> left;
+    std::mt19937 random(5);
+    for (LinkId from = 0; from < hosts; ++from) {
+      for (LinkId to = 0; to < hosts; ++to) {
+        if (from == to) continue;
+        ReferenceFlow flow;
+        flow.uses = {{from, 1}, {in + to, 1}};
+        if (from / leaf_size != to / leaf_size) {
+          flow.uses.push_back({up + from / leaf_size * spines + to % spines, 1});
+          flow.uses.push_back({down + to / leaf_size * spines + to % spines, 1});
+        }
+        const std::uint64_t token = flows.size();
+        left[token] = 1e9 + static_cast<double>(random() % 1'000'000'000);
+        fixture.start(flow.uses, left[token]);
+        flows[token] = flow;
+      }
+    }
+    const std::size_t count = flows.size();
+    std::vector<double> ends(count, 0);
+    for (double now = 0; !flows.empty();) {
+      fill(flows, bandwidths);
+      double wait = 1e300;
+      for (const auto& [token, flow] : flows) wait = std::min(wait, left[token] / flow.rate);
+      now += wait;
+      for (auto flow = flows.begin(); flow != flows.end();) {
+        left[flow->first] -= wait * flow->second.rate;
+        if (left[flow->first] > 1e-3) {
+          ++flow;
+          continue;
+        }
+        ends[flow->first] = now;
+        flow = flows.erase(flow);
+      }
+    }
+    fixture.run();
+    REQUIRE(fixture.ends.size() == count);
+    for (const auto& [token, end] : fixture.ends) {
+      CHECK(static_cast<double>(end) * 1e-12 == doctest::Approx(ends[token]).epsilon(1e-9));
+    }
+    for (LinkId link = 0; link < bandwidths.size(); ++link) {
+      CHECK(fixture.network.statistics(link).peak_share <= 1);
+    }
+  }
+}
+
 TEST_CASE("the same traffic gives the same run to the bit") {
   const auto run = [] {
     RandomTraffic traffic(7, {10e9, 20e9, 10e9, 5e9, 10e9}, 3);
