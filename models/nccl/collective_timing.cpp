@@ -256,9 +256,8 @@ FlowTiming flow_timing(const TimingConstants& constants, CollectiveKind kind, co
   }
 }
 
-Protocol message_protocol(double bytes) {
-  constexpr double threshold = 16'384;  // NCCL_P2P_LL_THRESHOLD, of a message on one channel
-  return bytes <= threshold ? Protocol::ll : Protocol::simple;
+Protocol message_protocol(const TimingConstants& constants, double bytes) {
+  return bytes <= constants.message_ll_bytes ? Protocol::ll : Protocol::simple;
 }
 
 FlowTiming message_timing(const TimingConstants& constants, CollectiveKind kind,
@@ -266,7 +265,7 @@ FlowTiming message_timing(const TimingConstants& constants, CollectiveKind kind,
   FlowTiming made;
   const bool all_pairs = kind == CollectiveKind::alltoall;
   const double part = all_pairs ? t.bytes / t.ranks : t.bytes;
-  const Protocol protocol = message_protocol(part);
+  const Protocol protocol = message_protocol(constants, part);
   const ProtocolTiming& p = constants.ring[protocol];
   made.flow_bytes = part * p.wire_factor;  // the pattern's weights count the peers
   const double rate = wire_gbps(t) * constants.message_efficiency;

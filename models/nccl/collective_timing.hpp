@@ -50,7 +50,7 @@ FlowTiming flow_timing(const TimingConstants& constants, cuda::CollectiveKind ki
                        const Choice& choice, const TimedTransfer& transfer, int nvls_heads);
 
 /// LL for a message of few bytes, else Simple.
-Protocol message_protocol(double bytes);
+Protocol message_protocol(const TimingConstants& constants, double bytes);
 
 /// All-to-all and send-receive.
 FlowTiming message_timing(const TimingConstants& constants, cuda::CollectiveKind kind,

@@ -18,9 +18,21 @@ namespace {
 SimTime from_us(double us) { return SimTime::picoseconds(std::llround(us * 1e6)); }
 
 /// Channels of point-to-point messages: as many as collectives have, rounded up to a power of two.
-int message_channels(const PlannedCommunicator& planned) {
-  const int most = planned.selector->schedule_inputs().channels.collective;
-  return static_cast<int>(std::bit_ceil(static_cast<unsigned>(std::max(most, 1))));
+int message_channels(const PlannedCommunicator& planned, const Environment& environment) {
+  std::int64_t count = planned.selector->schedule_inputs().channels.collective;
+  if (environment.most_p2p_channels) count = std::min(count, *environment.most_p2p_channels);
+  if (environment.least_p2p_channels) count = std::max(count, *environment.least_p2p_channels);
+  return static_cast<int>(std::bit_ceil(static_cast<unsigned>(std::max(count, std::int64_t{1}))));
+}
+
+/// The sizes that the user sets.
+TimingConstants with_environment(TimingConstants constants, const Environment& environment) {
+  const auto set = [](const Setting& setting, double& value) {
+    if (setting) value = static_cast<double>(*setting);
+  };
+  set(environment.p2p_ll_threshold_bytes, constants.message_ll_bytes);
+  set(environment.p2p_net_chunk_bytes, constants.network.piece_bytes);
+  return constants;
 }
 
 CollectiveTiming timing_of(const FlowTiming& flow, const Traffic& traffic) {
@@ -37,7 +49,9 @@ CollectiveTiming timing_of(const FlowTiming& flow, const Traffic& traffic) {
 }  // namespace
 
 NcclModel::NcclModel(const Planner& planner, TimingConstants constants, RingTuning stand_in)
-    : planner_(planner), constants_(constants), rings_(std::move(stand_in)) {}
+    : planner_(planner),
+      constants_(with_environment(constants, planner.setup().environment)),
+      rings_(std::move(stand_in)) {}
 
 std::expected<CollectiveTiming, NoRoute> NcclModel::timing(const cuda::CollectiveSpec& spec,
                                                            CommunicatorPlan& plan) const {
@@ -99,12 +113,13 @@ std::expected<CarriedOut, NoRoute> NcclModel::send_messages(
   if (!traffic) return std::unexpected(traffic.error());
   const TimedTransfer transfer{static_cast<double>(spec.bytes.count), plan.ranks(), plan.nodes(),
                                *traffic};
-  const int channels = message_channels(planned);
+  const int channels = message_channels(planned, planner_.setup().environment);
   CarriedOut made;
   made.timing = timing_of(message_timing(constants_, spec.kind, transfer), **traffic);
   made.timing.algorithm = "P2P";
   const bool in_parts = spec.kind == cuda::CollectiveKind::alltoall;
-  made.timing.protocol = name(message_protocol(transfer.bytes / (in_parts ? plan.ranks() : 1)));
+  made.timing.protocol =
+      name(message_protocol(constants_, transfer.bytes / (in_parts ? plan.ranks() : 1)));
   made.timing.channels = channels;
   return made;
 }

@@ -9,6 +9,7 @@
 #include "models/nccl/topology_from_machine.hpp"
 #include "models/nccl/topology_xml.hpp"
 #include "models/network/topology_builder.hpp"
+#include "models/scenario/nccl_files.hpp"
 #include "simcore/text_file.hpp"
 
 namespace shardsim::scenario {
@@ -103,6 +104,16 @@ void change_machine(const ClusterRequest& request, CollectiveCluster& cluster) {
   }
 }
 
+/// False, with a problem reported, if NCCL_GRAPH_FILE is not for this cluster.
+bool follows_graph_file(const CollectiveCluster& cluster, simcore::Diagnostics& diagnostics) {
+  const auto shape =
+      nccl::shape_of_cluster(cluster.spec, cluster.nodes(), cluster.ranks() / cluster.nodes());
+  if (!shape) return true;
+  const auto plan = cluster.planner->plan(*shape);
+  if (!plan) diagnostics.error({cluster.setup.graph_file, 0, 0}, plan.error());
+  return plan.has_value();
+}
+
 }  // namespace
 
 void NicChange::describe(simcore::Fields<NicChange>& fields) {
@@ -127,10 +138,12 @@ std::unique_ptr<CollectiveCluster> load_collective_cluster(const ClusterRequest&
     return nullptr;
   }
   change_machine(request, *cluster);
+  auto setup = nccl::read_setup(request.nccl_version, {}, request.env, {}, diagnostics);
+  if (!setup || !read_nccl_files(*setup, {}, diagnostics)) return nullptr;
+  apply_environment(setup->environment, cluster->spec);
   auto graph = network::build_graph(cluster->spec, {request.nodes, request.gpus_per_node, {}, {}},
                                     diagnostics);
-  auto setup = nccl::read_setup(request.nccl_version, {}, request.env, {}, diagnostics);
-  if (!graph || !setup) return nullptr;
+  if (!graph) return nullptr;
   cluster->graph = std::move(*graph);
   cluster->setup = std::move(*setup);
   cluster->hardware.compute_capability = cluster->compute_capability;
@@ -140,6 +153,7 @@ std::unique_ptr<CollectiveCluster> load_collective_cluster(const ClusterRequest&
                          ? std::make_unique<nccl::Planner>(*cluster->machine, cluster->setup)
                          : std::make_unique<nccl::Planner>(
                                cluster->spec, cluster->compute_capability, cluster->setup);
+  if (cluster->setup.graph_file && !follows_graph_file(*cluster, diagnostics)) return nullptr;
   return cluster;
 }
 
