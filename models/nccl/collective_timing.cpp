@@ -188,11 +188,9 @@ FlowTiming pat_timing(const TimingConstants& constants, const Choice& choice,
   const double step = between_us(constants, p, *t.traffic, chunk);
   const int together = pat_aggregation(t.ranks, std::llround(part), choice.chunk_bytes.count);
   double waiting = 0;
-  const int levels = tree_levels(t.ranks);
-  for (int level = 1; level < levels; ++level) {
-    if (3 << (levels - 1 - level) >= t.ranks) continue;  // the only message of the dimension
-    const int others = (1 << (level - 1)) / together * together;
-    waiting += std::max(0.0, step - others * moving);
+  for (int distance = 1; distance * 3 < t.ranks; distance *= 2) {
+    const int others = (t.ranks - distance + 4 * distance - 1) / (4 * distance);
+    waiting += std::max(0.0, step - others / together * together * moving);
   }
   made.latency_us = p.start_us + step + std::ceil(part / chunk) * waiting;
   return made;
@@ -244,9 +242,8 @@ FlowTiming flow_timing(const TimingConstants& constants, CollectiveKind kind, co
   }
 }
 
-Protocol message_protocol(double bytes) {
-  constexpr double threshold = 16'384;  // NCCL_P2P_LL_THRESHOLD, of a message on one channel
-  return bytes <= threshold ? Protocol::ll : Protocol::simple;
+Protocol message_protocol(const TimingConstants& constants, double bytes) {
+  return bytes <= constants.message_ll_bytes ? Protocol::ll : Protocol::simple;
 }
 
 FlowTiming message_timing(const TimingConstants& constants, CollectiveKind kind,
@@ -254,7 +251,7 @@ FlowTiming message_timing(const TimingConstants& constants, CollectiveKind kind,
   FlowTiming made;
   const bool all_pairs = kind == CollectiveKind::alltoall;
   const double part = all_pairs ? t.bytes / t.ranks : t.bytes;
-  const Protocol protocol = message_protocol(part);
+  const Protocol protocol = message_protocol(constants, part);
   const ProtocolTiming& p = constants.ring[protocol];
   made.flow_bytes = part * p.wire_factor;  // the pattern's weights count the peers
   const double rate = wire_gbps(t) * constants.message_efficiency;

@@ -108,7 +108,7 @@ void ChunkedCollective::with_program(int channel, const Visit& visit) const {
       const RingProgram program(load, rings_[at]);
       const ChannelLayout layout = program.layout(between);
       ChannelCosts costs = costs_.channel;
-      share_network_hops(network_hops_, crossings(layout), costs);
+      share_network_hops(network_hops_, crossings(layout), program.loops(), costs);
       visit(program, layout, slicing, costs);
       break;
     }
