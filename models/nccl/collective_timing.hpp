@@ -14,7 +14,7 @@
 //             in flight; S/R
 //   NVLS      scatter, reduce and gather as a pipeline: some rounds of chunks to fill it, S/R
 //   NVLSTree  the same, with 2 log2 k steps between nodes
-//   PAT       log2 k steps between nodes, less what their own messages hide; S (n-1)/(n R)
+//   PAT       what one rank does, message by message (all do the same); S (n-1)/(n R) of it
 //   messages  start + one step + S (n-1)/(n R), and the rank's own part copied; between nodes, a
 //             proxy's time for each
 // A flow is capped by what its channels copy. Assumes that all ranks start together and end
