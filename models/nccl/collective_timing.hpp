@@ -52,7 +52,8 @@ struct TimedTransfer {
   int nodes = 1;
   const Traffic* traffic = nullptr;  ///< of pattern_of()
   bool byte_type = false;            ///< elements of 8 bits
-  std::optional<Steps> tree;         ///< hops from a tree's root to the rank farthest from it
+  std::optional<Steps> tree =
+      std::nullopt;  ///< hops from a tree's root to the rank farthest from it
 };
 
 // The parts that the closed forms below and the clock of single messages (chunk/) share.
