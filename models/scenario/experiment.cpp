@@ -11,6 +11,7 @@
 #include "models/network/topology_builder.hpp"
 #include "models/scenario/class_search.hpp"
 #include "models/scenario/device_memory.hpp"
+#include "models/scenario/nccl_files.hpp"
 #include "models/training/explicit_workload.hpp"
 #include "models/training/model_spec.hpp"
 #include "models/training/strategy.hpp"
@@ -49,7 +50,7 @@ class Builder {
   }
 
   std::optional<Experiment> build() {
-    if (!load_cluster() || !set_up_nccl() || !place_jobs() || !record_others() || !size_groups() ||
+    if (!set_up_nccl() || !load_cluster() || !place_jobs() || !record_others() || !size_groups() ||
         !record() || !perturb())
       return std::nullopt;
     lay_out();
@@ -108,6 +109,7 @@ class Builder {
     if (!topology) return false;
     apply(options_.changes, topology->spec);
     if (spec().cluster.routing) topology->spec.fabric.routing = *spec().cluster.routing;
+    apply_environment(made_.nccl.environment, topology->spec);
     const network::ClusterSize size{spec().cluster.nodes, spec().cluster.gpus_per_node,
                                     where("cluster.nodes"), where("cluster.gpus_per_node")};
     auto graph = network::build_graph(topology->spec, size, diagnostics_);
@@ -117,16 +119,16 @@ class Builder {
     made_.topology = std::move(*topology);
     made_.graph = std::move(*graph);
     made_.gpu = std::move(*gpu);
+    made_.planning = std::make_unique<CollectivePlanning>(made_.topology.spec, made_.gpu,
+                                                          made_.nccl, data_path(spec().fidelity));
     return true;
   }
 
   bool set_up_nccl() {
     auto setup = nccl::read_setup(spec().nccl.version, where("nccl.version"), spec().nccl.env,
                                   where("nccl.env"), diagnostics_);
-    if (!setup) return false;
+    if (!setup || !read_nccl_files(*setup, where("nccl.env"), diagnostics_)) return false;
     made_.nccl = std::move(*setup);
-    made_.planning = std::make_unique<CollectivePlanning>(made_.topology.spec, made_.gpu,
-                                                          made_.nccl, data_path(spec().fidelity));
     return true;
   }
 
