@@ -67,7 +67,7 @@ std::expected<CarriedOut, NoRoute> NcclModel::carry_out(const cuda::CollectiveSp
   if (!shape) return stand_in(spec, plan, "a communicator with nodes of unequal size");
   const auto planned = planner_.plan(*shape);
   if (!planned) return stand_in(spec, plan, planned.error());
-  plan.follow(**planned);
+  plan.follow(planner_);
   return carry_out(spec, plan, **planned);
 }
 
