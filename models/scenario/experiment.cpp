@@ -142,6 +142,10 @@ class Builder {
                          fmt::format("{} needs the size '{}'",
                                      simcore::print_value(spec().training.strategy), key));
     }
+    if (spec().training.embedding_and_head_units) {
+      diagnostics_.error(where("training.embedding_and_head_units"),
+                         "prescribed times are those of the whole root: expected false");
+    }
     if (spec().training.strategy == Strategy::fsdp1 &&
         spec().training.wrap_policy == training::WrapPolicy::size) {
       diagnostics_.error(where("training.wrap_policy"),
@@ -173,6 +177,11 @@ class Builder {
     if (diagnostics_.has_errors()) return false;
     if (!bounded(model->layers)) return false;
     const training::TransformerShape shape = training::resolve(*model, *wanted.sequence_length);
+    if (spec().training.embedding_and_head_units && shape.tied_embeddings) {
+      diagnostics_.error(where("training.embedding_and_head_units"),
+                         "the model's head is its embedding, which one unit holds: expected false");
+      return false;
+    }
     training::TransformerSetting setting;
     setting.cpu = spec().cpu;
     setting.optimizer.kind = spec().training.optimizer;

@@ -25,7 +25,7 @@ std::vector<std::vector<int>> make_groups(std::int64_t count, std::int64_t size,
 std::vector<std::vector<int>> groups_of_role(const std::string& role,
                                              const training::GroupSizes& sizes,
                                              std::int64_t reshard) {
-  if (role == "shard") {
+  if (role == "shard" || role == "reduce_scatter") {
     return make_groups(sizes.replicas, sizes.shard, 1,
                        [&](std::int64_t g) { return g * sizes.shard; });
   }

@@ -24,8 +24,9 @@ struct RankLayout {
   std::vector<std::vector<cuda::Membership>> memberships;
 };
 
-/// The groups that the role's communicators join: "world", "shard" (consecutive ranks), "repl"
-/// (ranks with the same place in their shard group), "reshard" (`reshard` consecutive ranks).
+/// The groups that the role's communicators join: "world", "shard" and "reduce_scatter"
+/// (consecutive ranks), "repl" (ranks with the same place in their shard group), "reshard"
+/// (`reshard` consecutive ranks).
 std::vector<std::vector<int>> groups_of_role(const std::string& role,
                                              const training::GroupSizes& sizes,
                                              std::int64_t reshard);
