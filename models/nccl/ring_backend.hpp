@@ -102,7 +102,7 @@ class RingBackend final : public cuda::CollectiveBackend,
     std::map<Key, Prepared> prepared;
     std::uint32_t arrived = 0;
     std::uint32_t first_member = 0;
-    const Prepared* running = nullptr;  ///< null for a prescribed time
+    const Prepared* running = nullptr;    ///< null for a prescribed time
     std::optional<network::FlowId> flow;  ///< while data move
     CollectiveRecord record;
   };

@@ -37,8 +37,8 @@ class Builder {
   }
 
   std::optional<Experiment> build() {
-    if (!load_cluster() || !set_up_nccl() || !place_jobs() || !record_others() ||
-        !size_groups() || !record() || !perturb())
+    if (!load_cluster() || !set_up_nccl() || !place_jobs() || !record_others() || !size_groups() ||
+        !record() || !perturb())
       return std::nullopt;
     lay_out();
     set_up_runtime();
@@ -194,9 +194,8 @@ class Builder {
   static void record_background(JobPlan& job, const BackgroundSpec& traffic) {
     cuda::ProgramRecorder recorder;
     cuda::CollectiveSpec exchange;
-    exchange.kind = traffic.pattern == BackgroundPattern::alltoall
-                        ? cuda::CollectiveKind::alltoall
-                        : cuda::CollectiveKind::sendrecv;
+    exchange.kind = traffic.pattern == BackgroundPattern::alltoall ? cuda::CollectiveKind::alltoall
+                                                                   : cuda::CollectiveKind::sendrecv;
     exchange.communicator = recorder.create_communicator("world");
     exchange.bytes = traffic.bytes;
     for (int step = 0; step < 2; ++step) {
@@ -395,15 +394,14 @@ class Builder {
       jobs.push_back(class_job(*other.program, other.groups, other.gpus, other.reshard,
                                std::vector<Colour>(other.gpus.size(), 0)));
     }
-    const auto classes =
-        search_classes(jobs, made_.graph, made_.perturbations.link_changes, *made_.planning,
-                       options_.exact_ranks);
+    const auto classes = search_classes(jobs, made_.graph, made_.perturbations.link_changes,
+                                        *made_.planning, options_.exact_ranks);
     made_.layout =
         lay_out_ranks(made_.program->communicators, jobs[0].groups, classes[0], made_.gpus);
     for (std::size_t i = 0; i < made_.others.size(); ++i) {
       JobPlan& other = made_.others[i];
-      other.layout = lay_out_ranks(other.program->communicators, jobs[i + 1].groups,
-                                   classes[i + 1], other.gpus);
+      other.layout = lay_out_ranks(other.program->communicators, jobs[i + 1].groups, classes[i + 1],
+                                   other.gpus);
     }
   }
 

@@ -30,9 +30,8 @@ Simulation::State::State(const Experiment& given, const SimulationOptions& wishe
       backend(given.graph, flows, queue, given.planning->model) {
   set_up_ranks();
   if (!given.perturbations.link_changes.empty()) {
-    link_schedule =
-        std::make_unique<network::LinkSchedule>(given.perturbations.link_changes,
-                                                given.graph.links().size(), flows, queue, backend);
+    link_schedule = std::make_unique<network::LinkSchedule>(
+        given.perturbations.link_changes, given.graph.links().size(), flows, queue, backend);
   }
   listen_to_collectives();
   if (!start_lockstep()) start_runtime(backend, queue);
@@ -57,8 +56,7 @@ CollectiveLoads Simulation::State::collective_loads(const cuda::Program& program
         first_instance + layout.memberships[0][spec.communicator].instance;
     const nccl::CollectiveTiming* timing = backend.timing(instance, spec);
     if (timing == nullptr || timing->traffic == nullptr) continue;
-    const double touched =
-        memory_touches(spec.kind) * timing->traffic->rate.bytes_per_second;
+    const double touched = memory_touches(spec.kind) * timing->traffic->rate.bytes_per_second;
     loads.set(i, {timing->channels, {touched}});
   }
   return loads;
@@ -267,9 +265,9 @@ std::optional<RunFailure> Simulation::State::failure() const {
                                     simcore::to_text(*one.dies_at));
     }
     if (!one.link || one.bandwidth->value > 0 || !backend.failure()) continue;
-    failure.message = fmt::format(
-        "no route: a collective needs '{}', whose bandwidth is 0 %{}", *one.link,
-        one.at ? " from " + simcore::to_text(*one.at) + " on" : "");
+    failure.message =
+        fmt::format("no route: a collective needs '{}', whose bandwidth is 0 %{}", *one.link,
+                    one.at ? " from " + simcore::to_text(*one.at) + " on" : "");
   }
   constexpr std::size_t most = 16;
   if (failure.details.size() > most) {

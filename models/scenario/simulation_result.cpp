@@ -242,7 +242,8 @@ RunOutput Simulation::State::make_output() {
   result.step = analysis.step;
   result.step.time = mean_step(slowest_slot());
   result.critical_path = analysis.critical_path;
-  result.warnings.insert(result.warnings.end(), experiment.planning->model.notes().begin(), experiment.planning->model.notes().end());
+  result.warnings.insert(result.warnings.end(), experiment.planning->model.notes().begin(),
+                         experiment.planning->model.notes().end());
   fill_throughput(result);
   const StepLog& tracked = memory_depends_on_time ? log : output.logs.front();
   fill_memory(result, tracked.slot, &tracked);
