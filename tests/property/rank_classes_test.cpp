@@ -189,6 +189,8 @@ TEST_CASE("classes, and all ranks at once, give the times of every rank: 30 scen
   int ran = 0;
   for (std::uint64_t seed = 1; ran < 30 && seed < 100; ++seed) ran += hold(seed) ? 1 : 0;
   CHECK(ran == 30);
+  // Hybrid sharding where each group's ways depend on the loads that it sees.
+  CHECK(hold(1023));
 }
 
 TEST_CASE("classes, and all ranks at once, give the times of every rank: 200 scenarios" *
