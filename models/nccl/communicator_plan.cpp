@@ -83,8 +83,9 @@ class Places {
 
 }  // namespace
 
-CommunicatorPlan::CommunicatorPlan(const Graph& graph, const CommunicatorSpec& spec)
-    : graph_(&graph), spec_(spec), on_nvswitch_(true), on_nvswitches_(true) {
+CommunicatorPlan::CommunicatorPlan(const Graph& graph, const CommunicatorSpec& spec,
+                                   const network::LinkOutages* outages)
+    : graph_(&graph), outages_(outages), spec_(spec), on_nvswitch_(true), on_nvswitches_(true) {
   assert(!spec.groups.empty());
   for (const std::vector<int>& group : spec.groups) {
     assert(!group.empty());
@@ -95,9 +96,16 @@ CommunicatorPlan::CommunicatorPlan(const Graph& graph, const CommunicatorSpec& s
   }
 }
 
-std::expected<CommunicatorPlan, NoRoute> CommunicatorPlan::make(const Graph& graph,
-                                                                const CommunicatorSpec& spec) {
-  CommunicatorPlan plan(graph, spec);
+std::optional<Pattern> CommunicatorPlan::pattern_of(const Traffic& traffic) const {
+  for (std::size_t pattern = 0; pattern < pattern_count; ++pattern) {
+    if (traffic_[pattern].get() == &traffic) return static_cast<Pattern>(pattern);
+  }
+  return std::nullopt;
+}
+
+std::expected<CommunicatorPlan, NoRoute> CommunicatorPlan::make(
+    const Graph& graph, const CommunicatorSpec& spec, const network::LinkOutages* outages) {
+  CommunicatorPlan plan(graph, spec, outages);
   if (const auto ring = plan.traffic(Pattern::ring); !ring) return std::unexpected(ring.error());
   return plan;
 }
@@ -144,7 +152,7 @@ std::optional<NoRoute> CommunicatorPlan::add_channels(TrafficBuilder& builder, s
 }
 
 std::expected<Traffic, NoRoute> CommunicatorPlan::build(Pattern pattern) const {
-  TrafficBuilder builder(*graph_);
+  TrafficBuilder builder(*graph_, outages_);
   for (std::size_t group = 0; group < rings_.size(); ++group) {
     std::optional<NoRoute> failed;
     switch (pattern) {

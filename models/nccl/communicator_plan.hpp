@@ -37,8 +37,10 @@ inline constexpr std::size_t pattern_count = 10;
 class CommunicatorPlan {
  public:
   /// `graph` must outlive the plan.
-  static std::expected<CommunicatorPlan, NoRoute> make(const network::Graph& graph,
-                                                       const CommunicatorSpec& spec);
+  /// `outages`: links to go around, as they are when a pattern is worked out; null: none.
+  static std::expected<CommunicatorPlan, NoRoute> make(
+      const network::Graph& graph, const CommunicatorSpec& spec,
+      const network::LinkOutages* outages = nullptr);
 
   // The shape of the first group, which those of the others equal.
   int ranks() const { return rings_.front().ranks; }
@@ -59,9 +61,12 @@ class CommunicatorPlan {
   /// The pattern's traffic. References stay valid as long as the plan.
   const Traffic& ring() const { return *traffic_[0]; }
   std::expected<const Traffic*, NoRoute> traffic(Pattern pattern);
+  /// Which pattern this plan's `traffic` is of.
+  std::optional<Pattern> pattern_of(const Traffic& traffic) const;
 
  private:
-  CommunicatorPlan(const network::Graph& graph, const CommunicatorSpec& spec);
+  CommunicatorPlan(const network::Graph& graph, const CommunicatorSpec& spec,
+                   const network::LinkOutages* outages);
   std::expected<Traffic, NoRoute> build(Pattern pattern) const;
   std::optional<NoRoute> add_rings(TrafficBuilder& builder, std::size_t group,
                                    Pattern pattern) const;
@@ -74,6 +79,7 @@ class CommunicatorPlan {
                                       Pattern pattern) const;
 
   const network::Graph* graph_;
+  const network::LinkOutages* outages_;
   CommunicatorSpec spec_;
   std::vector<std::vector<Domain>> domains_;  ///< by group
   std::vector<RingPlan> rings_;               ///< by group
