@@ -36,11 +36,11 @@ namespace shardsim::simcore {
 
 template <>
 struct EnumNames<cuda::Distribution> {
-  static constexpr auto values = std::to_array<EnumName<cuda::Distribution>>(
-      {{"normal", cuda::Distribution::normal},
-       {"lognormal", cuda::Distribution::lognormal},
-       {"exponential", cuda::Distribution::exponential},
-       {"uniform", cuda::Distribution::uniform}});
+  static constexpr auto values =
+      std::to_array<EnumName<cuda::Distribution>>({{"normal", cuda::Distribution::normal},
+                                                   {"lognormal", cuda::Distribution::lognormal},
+                                                   {"exponential", cuda::Distribution::exponential},
+                                                   {"uniform", cuda::Distribution::uniform}});
 };
 
 }  // namespace shardsim::simcore

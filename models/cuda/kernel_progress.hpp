@@ -32,8 +32,8 @@ inline simcore::SimTime scaled(simcore::SimTime time, double factor) {
 /// Share of a kernel that is left once it has `worked` at a pace at which it would take `whole`.
 inline double left_after(double left, simcore::SimTime worked, simcore::SimTime whole) {
   const auto denominator = std::max<std::int64_t>(1, whole.picoseconds());
-  return std::max(0.0, left - static_cast<double>(worked.picoseconds()) /
-                                  static_cast<double>(denominator));
+  return std::max(
+      0.0, left - static_cast<double>(worked.picoseconds()) / static_cast<double>(denominator));
 }
 
 }  // namespace shardsim::cuda

@@ -68,7 +68,8 @@ class Planner {
       if (op.code == OpCode::record_stream) return false;
       if (op.code == OpCode::cpu_wait_event) ++events_[op.index].uses;
       const bool in_stream = op.code == OpCode::kernel || op.code == OpCode::collective ||
-                             op.code == OpCode::record_event || op.code == OpCode::stream_wait_event;
+                             op.code == OpCode::record_event ||
+                             op.code == OpCode::stream_wait_event;
       if (!in_stream) continue;
       auto& entries = streams_[op.stream].entries;
       place_of_[i] = {op.stream, static_cast<std::uint32_t>(entries.size())};

@@ -24,11 +24,11 @@
 namespace shardsim::cuda {
 
 enum class LockstepCode : std::uint8_t {
-  cpu_work,        ///< cpu += time
-  cpu_wait,        ///< cpu = max(cpu, register a)
-  cpu_wait_idle,   ///< cpu = max(cpu, ends of all streams)
-  issue,           ///< register a = cpu
-  step_begin,      ///< index: the step
+  cpu_work,       ///< cpu += time
+  cpu_wait,       ///< cpu = max(cpu, register a)
+  cpu_wait_idle,  ///< cpu = max(cpu, ends of all streams)
+  issue,          ///< register a = cpu
+  step_begin,     ///< index: the step
   step_end,
   start,           ///< end of `stream` = max(it, register a + time); then register b = it
   start_after,     ///< the same, not before register c

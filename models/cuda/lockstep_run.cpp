@@ -52,8 +52,7 @@ std::unique_ptr<LockstepRun> LockstepRun::make(const RuntimeSpec& spec,
     const Membership& place = ranks[slot].communicators[id];
     if (place.instance != first.communicators[id].instance || place.member != slot) return nullptr;
   }
-  std::unique_ptr<LockstepRun> made(
-      new LockstepRun(std::move(*plan), spec, ranks, backend, queue));
+  std::unique_ptr<LockstepRun> made(new LockstepRun(std::move(*plan), spec, ranks, backend, queue));
   made->instance_ = first.communicators[id].instance;
   return made;
 }

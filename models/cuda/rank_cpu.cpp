@@ -106,8 +106,8 @@ bool Rank::begin_step_anew() {
 
 /// The CPU thread works for this long, pauses not counted.
 void Rank::spend(SimTime cpu_time) {
-  cpu_time_ = setup_.pace == nullptr ? cpu_time_ + cpu_time
-                                     : setup_.pace->after(cpu_time_, cpu_time);
+  cpu_time_ =
+      setup_.pace == nullptr ? cpu_time_ + cpu_time : setup_.pace->after(cpu_time_, cpu_time);
 }
 
 /// Issues one operation; false if the CPU has to stop in front of it.
@@ -177,8 +177,7 @@ bool Rank::issue_launch(const Op& op) {
     const KernelSpec& kernel = program_.kernels[op.index];
     const SimTime begun = cpu_time_;
     spend(kernel.cpu_cost);
-    const SimTime first =
-        SimTime::picoseconds(kernel.cpu_cost.picoseconds() / launches_of(kernel));
+    const SimTime first = SimTime::picoseconds(kernel.cpu_cost.picoseconds() / launches_of(kernel));
     issued.first = setup_.pace == nullptr ? begun + first : setup_.pace->after(begun, first);
   } else {
     const CollectiveSpec& collective = program_.collectives[op.index];
@@ -314,12 +313,12 @@ std::string Rank::describe_wait() const {
   };
   std::string text = setup_.job.empty() ? "" : setup_.job + ", ";
   text += "rank " + std::to_string(setup_.rank) + ": ";
-  if (cpu_state_ == CpuState::waiting_event) {
+  if (setup_.pace != nullptr && setup_.pace->dies() <= context_.queue.now()) {
+    text += "died at " + simcore::to_text(setup_.pace->dies());
+  } else if (cpu_state_ == CpuState::waiting_event) {
     text += "the CPU waits for event " + std::to_string(program_.ops[cursor_].index);
   } else if (cpu_state_ == CpuState::waiting_idle || cpu_state_ == CpuState::waiting_free) {
     text += "the CPU waits for the device";
-  } else if (cpu_state_ == CpuState::dead) {
-    text += "died at " + simcore::to_text(setup_.pace->dies());
   } else {
     text += "the CPU is at operation " + std::to_string(cursor_);
   }

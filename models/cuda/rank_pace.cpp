@@ -12,9 +12,7 @@ void RankPace::add_jitter(const Jitter& jitter, int rank) {
   jitters_.push_back({jitter, simcore::CounterStream(jitter.seed, "compute_jitter", index)});
 }
 
-void RankPace::add_pause(const Pause& pause) {
-  add_stop({pause.from, pause.from + pause.length});
-}
+void RankPace::add_pause(const Pause& pause) { add_stop({pause.from, pause.from + pause.length}); }
 
 void RankPace::die_at(SimTime time) {
   dies_ = std::min(dies_, time);

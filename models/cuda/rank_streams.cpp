@@ -156,8 +156,8 @@ void Rank::change_load(std::uint32_t load) {
   for (Stream& stream : streams_) {
     if (!stream.running || stream.running_collective) continue;
     const SimTime whole = kernel_time(stream.current.op, stream.factor);
-    const SimTime worked = setup_.pace == nullptr ? now - stream.updated
-                                                  : setup_.pace->worked(stream.updated, now);
+    const SimTime worked =
+        setup_.pace == nullptr ? now - stream.updated : setup_.pace->worked(stream.updated, now);
     stream.left = left_after(stream.left, worked, whole);
     stream.updated = now;
   }

@@ -13,8 +13,8 @@ namespace shardsim::nccl {
 struct CommunicatorSpec {
   std::string role;                      ///< "shard", "repl", "world"
   std::vector<std::vector<int>> groups;  ///< ranks in communicator order; equally many in each
-  std::uint32_t members = 0;  ///< simulated members that must arrive
-  std::vector<int> member_ranks{};  ///< who they are; empty: member m is groups[0][m]
+  std::uint32_t members = 0;             ///< simulated members that must arrive
+  std::vector<int> member_ranks{};       ///< who they are; empty: member m is groups[0][m]
 
   int rank_of(std::uint32_t member) const {
     return member_ranks.empty() ? groups.front()[member] : member_ranks[member];

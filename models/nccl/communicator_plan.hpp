@@ -53,9 +53,10 @@ class CommunicatorPlan {
   /// All GPUs of each node are.
   bool on_nvswitches() const { return on_nvswitches_; }
 
-  /// From now on rings and trees are the channels that NCCL found. The plan must be for this shape
-  /// and outlive this; traffic asked for before is no longer valid.
-  void follow(const PlannedCommunicator& planned);
+  /// From now on rings and trees are the channels that NCCL finds for each group; traffic asked for
+  /// before is no longer valid. Without effect if one of the groups has no plan. The planner must
+  /// outlive this.
+  void follow(const Planner& planner);
 
   /// The pattern's traffic. References stay valid as long as the plan.
   const Traffic& ring() const { return *traffic_[0]; }
@@ -82,7 +83,8 @@ class CommunicatorPlan {
   CommunicatorSpec spec_;
   std::vector<std::vector<Domain>> domains_;  ///< by group
   std::vector<RingPlan> rings_;               ///< by group
-  const PlannedCommunicator* planned_ = nullptr;
+  const Planner* followed_ = nullptr;
+  std::vector<const PlannedCommunicator*> planned_;  ///< by group; empty: rings in general
   bool on_nvswitch_ = false;
   bool on_nvswitches_ = false;
   std::array<std::unique_ptr<Traffic>, pattern_count> traffic_;

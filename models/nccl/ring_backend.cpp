@@ -1,5 +1,6 @@
 #include "models/nccl/ring_backend.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <utility>
 
@@ -77,15 +78,15 @@ std::uint32_t RingBackend::add_communicator(CommunicatorSpec spec) {
 std::expected<void, NoRoute> RingBackend::prepare(std::uint32_t instance) {
   Instance& in = instances_[instance];
   if (in.plan) return {};
-  CommunicatorSpec first = in.spec;
-  first.groups.resize(1);
-  auto plan = CommunicatorPlan::make(graph_, first, outages_);
-  if (!plan) return std::unexpected(std::move(plan.error()));
-  in.plan = std::make_unique<CommunicatorPlan>(std::move(*plan));
-  if (in.spec.groups.size() == 1) return {};
-  auto united = CommunicatorPlan::make(graph_, in.spec, outages_);
-  if (!united) return std::unexpected(std::move(united.error()));
-  in.united = std::make_unique<CommunicatorPlan>(std::move(*united));
+  std::vector<CommunicatorPlan> plans;
+  for (const std::vector<int>& group : in.spec.groups) {
+    auto plan = CommunicatorPlan::make(graph_, {in.spec.role, {group}, 1, {}}, outages_);
+    if (!plan) return std::unexpected(std::move(plan.error()));
+    plans.push_back(std::move(*plan));
+  }
+  in.plan = std::make_unique<CommunicatorPlan>(std::move(plans.front()));
+  plans.erase(plans.begin());
+  in.others = std::move(plans);
   return {};
 }
 
@@ -171,10 +172,24 @@ const RingBackend::Prepared* RingBackend::find_timing(std::uint32_t instance,
 /// The links of all groups that move in lockstep, where the first group's are those of `traffic`.
 std::expected<network::LinkSetId, NoRoute> RingBackend::links_of(Instance& in,
                                                                  const Traffic& traffic) {
-  if (!in.united) return flows_.add_link_set(traffic.uses);
-  const auto all = in.united->traffic(*in.plan->pattern_of(traffic));
-  if (!all) return std::unexpected(all.error());
-  return flows_.add_link_set((*all)->uses);
+  if (in.others.empty()) return flows_.add_link_set(traffic.uses);
+  const Pattern pattern = *in.plan->pattern_of(traffic);
+  std::vector<network::LinkUse> all = traffic.uses;
+  for (CommunicatorPlan& other : in.others) {
+    const auto its = other.traffic(pattern);
+    if (!its) return std::unexpected(its.error());
+    all.insert(all.end(), (*its)->uses.begin(), (*its)->uses.end());
+  }
+  std::ranges::stable_sort(all, {}, &network::LinkUse::link);
+  std::vector<network::LinkUse> summed;
+  for (const network::LinkUse& use : all) {
+    if (summed.empty() || summed.back().link != use.link) {
+      summed.push_back(use);
+    } else {
+      summed.back().weight += use.weight;
+    }
+  }
+  return flows_.add_link_set(summed);
 }
 
 void RingBackend::start_data(std::uint32_t instance) {
@@ -197,7 +212,7 @@ void RingBackend::go_around(std::uint32_t instance) {
   const bool running = in.arrived == in.spec.members && in.running != nullptr;
   in.prepared.clear();
   in.plan.reset();
-  in.united.reset();
+  in.others.clear();
   in.running = nullptr;
   if (!running) return;
   in.running = find_timing(instance, *in.record.spec);

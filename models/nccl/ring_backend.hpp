@@ -97,12 +97,13 @@ class RingBackend final : public cuda::CollectiveBackend,
   using Key = std::tuple<cuda::CollectiveKind, std::int64_t, gpu::DataType>;
   struct Instance {
     CommunicatorSpec spec;
-    std::unique_ptr<CommunicatorPlan> plan;    ///< of the first group: how all are carried out
-    std::unique_ptr<CommunicatorPlan> united;  ///< of all groups; null if there is one
+    std::unique_ptr<CommunicatorPlan> plan;  ///< of the first group: how all are carried out
+    /// Of the other groups: each finds its ways by itself, as it would alone.
+    std::vector<CommunicatorPlan> others;
     std::map<Key, Prepared> prepared;
     std::uint32_t arrived = 0;
     std::uint32_t first_member = 0;
-    const Prepared* running = nullptr;  ///< null for a prescribed time
+    const Prepared* running = nullptr;    ///< null for a prescribed time
     std::optional<network::FlowId> flow;  ///< while data move
     CollectiveRecord record;
   };

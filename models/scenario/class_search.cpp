@@ -28,9 +28,8 @@ class Search {
       first_rank += static_cast<std::uint32_t>(job.ranks.size());
     }
     // One group a role: its data are one flow, whatever links they load.
-    const bool tied = std::ranges::any_of(problem_.roles, [](const auto& role) {
-      return role.size() > 1;
-    });
+    const bool tied =
+        std::ranges::any_of(problem_.roles, [](const auto& role) { return role.size() > 1; });
     if (tied && !every_rank) tie_links();
     return std::move(problem_);
   }
@@ -129,7 +128,8 @@ std::vector<RankClasses> divide(const RankClasses& all, const std::vector<ClassJ
       const auto next = static_cast<Colour>(numbers.size());
       part.ranks.push_back(numbers.try_emplace(all.ranks[rank], next).first->second);
     }
-    for (std::size_t id = 0; id < job.groups.size(); ++id) part.groups.push_back(all.groups[role++]);
+    for (std::size_t id = 0; id < job.groups.size(); ++id)
+      part.groups.push_back(all.groups[role++]);
   }
   return parts;
 }

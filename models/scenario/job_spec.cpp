@@ -28,8 +28,7 @@ void BackgroundSpec::describe(Fields<BackgroundSpec>& fields) {
       .required("bytes", &BackgroundSpec::bytes,
                 "What each GPU sends in one exchange, to all its peers together.")
       .at_least(simcore::Bytes{1});
-  fields
-      .optional("gap", &BackgroundSpec::gap, "Time between the end of an exchange and the next.")
+  fields.optional("gap", &BackgroundSpec::gap, "Time between the end of an exchange and the next.")
       .at_least(simcore::SimTime{});
 }
 

@@ -61,9 +61,8 @@ CollectiveLoads::CollectiveLoads(const cuda::Program& program) {
     prescribed_.push_back(spec.fixed_time.has_value());
     auto place = std::ranges::find(places_, spec.communicator, &Place::communicator);
     if (place == places_.end()) place = places_.insert(place, Place{spec.communicator, 1, {}});
-    auto known = std::ranges::find_if(place->loads, [&](std::size_t load) {
-      return all[largest_[load]].kind == spec.kind;
-    });
+    auto known = std::ranges::find_if(
+        place->loads, [&](std::size_t load) { return all[largest_[load]].kind == spec.kind; });
     if (known == place->loads.end() && place->loads.size() < most_kinds) {
       known = place->loads.insert(known, largest_.size());
       largest_.push_back(index);

@@ -32,8 +32,7 @@ void JitterSpec::check(const JitterSpec& spec, const simcore::ConfigNode& node,
 }
 
 void PauseSpec::describe(Fields<PauseSpec>& fields) {
-  fields
-      .required("at", &PauseSpec::at, "When it begins, counted from the start of the first step.")
+  fields.required("at", &PauseSpec::at, "When it begins, counted from the start of the first step.")
       .at_least(zero);
   fields.required("length", &PauseSpec::length, "How long CPU thread and GPU stand still.")
       .at_least(zero);
@@ -68,13 +67,13 @@ void PerturbationSpec::describe(Fields<PerturbationSpec>& fields) {
                 "data go another way if there is one.")
       .range(simcore::Fraction{0}, simcore::Fraction{100});
   fields
-      .optional("at", &PerturbationSpec::at,
-                "When the link changes, counted from the start of the first step; from the start if "
-                "left out.")
+      .optional(
+          "at", &PerturbationSpec::at,
+          "When the link changes, counted from the start of the first step; from the start if "
+          "left out.")
       .at_least(zero);
   fields
-      .optional("until", &PerturbationSpec::until,
-                "When the link is as before; never if left out.")
+      .optional("until", &PerturbationSpec::until, "When the link is as before; never if left out.")
       .at_least(zero);
 }
 

@@ -13,9 +13,9 @@
 namespace shardsim::scenario {
 
 struct Perturbations {
-  std::vector<double> slowdowns;                        ///< by rank; empty: none
-  std::vector<std::unique_ptr<cuda::RankPace>> paces;   ///< by rank, null: steady; empty: all are
-  std::vector<network::LinkChange> link_changes;        ///< in order of time
+  std::vector<double> slowdowns;                       ///< by rank; empty: none
+  std::vector<std::unique_ptr<cuda::RankPace>> paces;  ///< by rank, null: steady; empty: all are
+  std::vector<network::LinkChange> link_changes;       ///< in order of time
   bool jitter = false;
 
   double slowdown(int rank) const;

@@ -36,7 +36,8 @@ class Palette {
 };
 
 /// Appends (first, second, how many) for each distinct pair.
-void append_counts(Signature& signature, std::vector<std::pair<std::uint32_t, std::uint32_t>>& all) {
+void append_counts(Signature& signature,
+                   std::vector<std::pair<std::uint32_t, std::uint32_t>>& all) {
   std::ranges::sort(all);
   for (std::size_t i = 0; i < all.size();) {
     std::size_t end = i;

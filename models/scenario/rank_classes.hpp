@@ -30,7 +30,7 @@ struct LinkTie {
 
 struct RankGroup {
   std::vector<std::uint32_t> ranks;
-  Colour colour = 0;           ///< how its collectives are carried out
+  Colour colour = 0;          ///< how its collectives are carried out
   std::vector<LinkTie> ties;  ///< empty throughout if no role has more than one group
 };
 

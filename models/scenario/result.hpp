@@ -126,9 +126,9 @@ struct JobResult {
   bool background = false;
   int gpus = 0;
   int nodes = 0;
-  int steps = 0;                ///< whole ones after its first, in the time of the own job
-  simcore::SimTime step_time;   ///< mean over them; of background traffic, of an exchange and a gap
-  double tokens_per_s = 0;      ///< 0 for prescribed workloads and traffic
+  int steps = 0;               ///< whole ones after its first, in the time of the own job
+  simcore::SimTime step_time;  ///< mean over them; of background traffic, of an exchange and a gap
+  double tokens_per_s = 0;     ///< 0 for prescribed workloads and traffic
   int rank_classes = 0;
 };
 

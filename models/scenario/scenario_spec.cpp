@@ -47,9 +47,10 @@ void ScenarioSpec::describe(Fields<ScenarioSpec>& fields) {
                   "Options of the caching allocator (PYTORCH_CUDA_ALLOC_CONF).");
   fields.optional("nccl", &ScenarioSpec::nccl, "NCCL's version and environment.");
   fields.optional("perturb", &ScenarioSpec::perturb, "Deviations from the ideal cluster.");
-  fields.optional("jobs", &ScenarioSpec::jobs,
-                  "Other training jobs on the same cluster. The scenario's own takes the nodes that "
-                  "are left.");
+  fields.optional(
+      "jobs", &ScenarioSpec::jobs,
+      "Other training jobs on the same cluster. The scenario's own takes the nodes that "
+      "are left.");
   fields.optional("background", &ScenarioSpec::background,
                   "Traffic that shares the cluster's links with the jobs.");
   fields.optional("steps", &ScenarioSpec::steps, "How many steps are simulated.");

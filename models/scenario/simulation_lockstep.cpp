@@ -46,8 +46,7 @@ std::vector<std::uint32_t> Simulation::State::slots_to_replay() const {
   std::uint32_t slowest = 0;
   for (std::uint32_t slot = 1; slot < sums.size(); ++slot) {
     const auto pace = [this](std::uint32_t one) { return lockstep_ranks[one].compute_slowdown; };
-    if (sums[slot] > sums[slowest] ||
-        (sums[slot] == sums[slowest] && pace(slot) > pace(slowest))) {
+    if (sums[slot] > sums[slowest] || (sums[slot] == sums[slowest] && pace(slot) > pace(slowest))) {
       slowest = slot;
     }
   }

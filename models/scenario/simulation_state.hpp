@@ -16,10 +16,10 @@
 #include "models/cuda/replay_backend.hpp"
 #include "models/nccl/ring_backend.hpp"
 #include "models/network/flow_network.hpp"
+#include "models/network/link_schedule.hpp"
 #include "models/scenario/kernel_times.hpp"
 #include "models/scenario/memory_log.hpp"
 #include "models/scenario/simulation.hpp"
-#include "models/network/link_schedule.hpp"
 #include "models/scenario/step_analysis.hpp"
 
 namespace shardsim::scenario {
@@ -94,11 +94,11 @@ struct Simulation::State {
   nccl::RingBackend backend;
   std::unique_ptr<network::LinkSchedule> link_schedule;
   std::vector<std::unique_ptr<cuda::KernelTimes>> times;  ///< by job, the scenario's own first
-  std::vector<cuda::DeviceCalls> device_calls;  ///< of ranks that do not track memory
+  std::vector<cuda::DeviceCalls> device_calls;            ///< of ranks that do not track memory
   std::vector<cuda::RankSetup> ranks;  ///< those of the own job first, then the others'
   std::size_t own_slots = 0;
-  std::size_t own_left = 0;            ///< own ranks that have steps to do
-  std::vector<int> job_of_slot;        ///< 0: own; i: Experiment::others[i - 1]
+  std::size_t own_left = 0;      ///< own ranks that have steps to do
+  std::vector<int> job_of_slot;  ///< 0: own; i: Experiment::others[i - 1]
   struct OtherSteps {
     std::uint32_t slot = 0;  ///< whose steps are counted: the job's first
     simcore::SimTime begin;

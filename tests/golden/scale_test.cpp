@@ -44,12 +44,12 @@ TEST_CASE("hybrid sharding overtakes full sharding as the network slows") {
 TEST_CASE("a spread of GPU speeds costs more the more GPUs there are") {
   const std::string name = "gpu-spread-llama-2-7b-32xdgx-h100";
   double before = 0;
-  for (const std::string nodes : {"1", "8", "64"}) {
+  for (const std::string nodes : {"1", "2", "4", "8"}) {
     const std::string size = "--set cluster.nodes=" + nodes;
     const double cost = step(name, size) / step(name, size + " --set perturb=[]") - 1;
     CHECK(cost > before);
-    // The mean of the largest of n normal draws is below sqrt(2 ln n) deviations: 7.1 % for 512.
-    CHECK(cost < 0.08);
+    // The mean of the largest of n normal draws is below sqrt(2 ln n) deviations: 5.8 % for 64.
+    CHECK(cost < 0.07);
     before = cost;
   }
 }
@@ -64,7 +64,8 @@ TEST_CASE("jobs that share uplinks are slower than alone, and alike if they are 
   CHECK(shared["jobs"][0]["step_time_s"].get<double>() == doctest::Approx(own).epsilon(0.05));
 }
 
-TEST_CASE("background traffic takes bandwidth from a job, and a short fault no more than it lasts") {
+TEST_CASE(
+    "background traffic takes bandwidth from a job, and a short fault no more than it lasts") {
   const std::string beside = "background-llama-2-7b-8xdgx-h100";
   CHECK(step(beside) > 1.1 * step(beside, "--set background=[]"));
   const std::string fault = "flapping-nic-llama-2-7b-4xdgx-h100";
@@ -87,7 +88,8 @@ TEST_CASE("above 64 ranks that all differ, the shown ranks have traces and the r
   const ProgramRun run = run_program(
       "run " + shipped_scenario("fsdp2-llama-2-7b-4xdgx-h100") +
       " --set cluster.nodes=16 --set 'perturb=[{jitter: {compute: 2 %}}]' --quiet --json - "
-      "--trace " + scratch.file("trace.json") + " --trace-ranks 100");
+      "--trace " +
+      scratch.file("trace.json") + " --trace-ranks 100");
   REQUIRE_MESSAGE(run.status == 0, run.messages);
   const Json result = Json::parse(run.output);
   CHECK(result["simulator"]["simulated_ranks"] == 128);
@@ -107,7 +109,8 @@ TEST_CASE("perturbations and jobs that make no sense are reported with their pla
     const char* text;
     const char* message;
   } cases[] = {
-      {"two effects", "perturb: [{rank: 1, compute_slowdown: 2.0, dies_at: 1 s}]\n", "either 'rank'"},
+      {"two effects", "perturb: [{rank: 1, compute_slowdown: 2.0, dies_at: 1 s}]\n",
+       "either 'rank'"},
       {"an end before the beginning",
        "perturb: [{link: \"node[0].nic[0]\", bandwidth: 50 %, at: 2 s, until: 1 s}]\n",
        "a time after 'at'"},

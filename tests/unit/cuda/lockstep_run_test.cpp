@@ -1,10 +1,10 @@
 #include "models/cuda/lockstep_run.hpp"
 
-#include <doctest/doctest.h>
-
 #include <algorithm>
 #include <memory>
 #include <vector>
+
+#include <doctest/doctest.h>
 
 #include "models/cuda/program_recorder.hpp"
 #include "models/cuda/replay_backend.hpp"
@@ -34,8 +34,8 @@ Program random_program(simcore::RandomStream& random) {
         case 0: {
           CollectiveSpec spec;
           spec.communicator = world;
-          spec.kind = random.below(2) == 0 ? CollectiveKind::all_gather
-                                           : CollectiveKind::reduce_scatter;
+          spec.kind =
+              random.below(2) == 0 ? CollectiveKind::all_gather : CollectiveKind::reduce_scatter;
           spec.fixed_time = us(5 + random.below(40));
           spec.cpu_cost = us(random.below(3));
           recorder.launch(random.below(2) == 0 ? side : third, "c", spec);

@@ -1,8 +1,8 @@
 #include "models/cuda/rank_pace.hpp"
 
-#include <doctest/doctest.h>
-
 #include <cmath>
+
+#include <doctest/doctest.h>
 
 #include "models/cuda/program_recorder.hpp"
 #include "models/cuda/runtime.hpp"

@@ -1,9 +1,9 @@
 #include "models/scenario/rank_classes.hpp"
 
-#include <doctest/doctest.h>
-
 #include <algorithm>
 #include <set>
+
+#include <doctest/doctest.h>
 
 namespace shardsim::scenario {
 namespace {

@@ -1,8 +1,8 @@
 #include "simcore/counter_random.hpp"
 
-#include <doctest/doctest.h>
-
 #include <set>
+
+#include <doctest/doctest.h>
 
 namespace shardsim::simcore {
 namespace {
