@@ -91,6 +91,8 @@ class WordsCheck {
 
   void run() {
     same_keys("interface", first_.interface, words_.interface);
+    same_keys("page", first_.page, words_.page);
+    same_keys("sliders", first_.sliders, words_.sliders);
     same_keys("verdicts", first_.verdicts, words_.verdicts);
     same_keys("labels", first_.labels, words_.labels);
     same_keys("facts", first_.facts, words_.facts);
@@ -100,7 +102,10 @@ class WordsCheck {
     same_keys("levels", first_.levels, words_.levels);
     same_keys("help", first_.help, words_.help);
     same_keys("questions", first_.questions, words_.questions);
-    check_phrases();
+    check_phrases("interface", first_.interface, words_.interface);
+    check_phrases("page", first_.page, words_.page);
+    same_placeholders("help", first_.help, words_.help);
+    same_placeholders("labels", first_.labels, words_.labels);
     for (const Question& question : bank_.questions) check_question(question);
   }
 
@@ -137,25 +142,32 @@ class WordsCheck {
         if (view.x) facts.insert(*view.x);
       }
     }
+    for (const SliderSpec& slider : bank_.spec.explore.sliders) {
+      if (!words_.sliders.contains(slider.id)) error("sliders: '" + slider.id + "' is missing");
+      for (const SliderStep& step : slider.steps) {
+        if (step.word && !words_.labels.contains(*step.word)) {
+          error("labels: '" + *step.word + "' is missing");
+        }
+      }
+    }
     for (const std::string& fact : facts) {
       if (!words_.facts.contains(fact)) error("facts: '" + fact + "' is missing");
     }
   }
 
-  void check_phrases() {
-    for (const auto& [key, phrase] : words_.interface) {
-      const auto found = first_.interface.find(key);
-      if (found == first_.interface.end()) continue;
+  void check_phrases(const char* section, const std::map<std::string, Phrase>& first,
+                     const std::map<std::string, Phrase>& words) {
+    for (const auto& [key, phrase] : words) {
+      const auto found = first.find(key);
+      if (found == first.end()) continue;
       if (placeholders(found->second) != placeholders(phrase)) {
-        error("interface: '" + key + "' has other placeholders than the first language");
+        error(fmt::format("{}: '{}' has other placeholders than the first language", section, key));
       }
       const bool needs_one = phrase.counts() && words_.plural != PluralRule::single;
-      if (needs_one == phrase.one.empty()) {
-        if (phrase.counts()) error("interface: '" + key + "' has not its language's plural forms");
+      if (needs_one == phrase.one.empty() && phrase.counts()) {
+        error(fmt::format("{}: '{}' has not its language's plural forms", section, key));
       }
     }
-    same_placeholders("help", first_.help, words_.help);
-    same_placeholders("labels", first_.labels, words_.labels);
   }
 
   void same_placeholders(const char* section, const std::map<std::string, std::string>& first,
@@ -230,6 +242,26 @@ void read_questions(QuestionBank& bank, const ConfigNode& root, Diagnostics& dia
   }
 }
 
+void check_sliders(const ExplorationSpec& explore, const ConfigNode& root,
+                   Diagnostics& diagnostics) {
+  std::set<std::string> ids;
+  for (const SliderSpec& slider : explore.sliders) ids.insert(slider.id);
+  for (std::size_t i = 0; i < explore.sliders.size(); ++i) {
+    const SliderSpec& slider = explore.sliders[i];
+    const ConfigNode& node = root.find("explore")->find("sliders")->items()[i];
+    if (slider.start < 0 || slider.start >= std::ssize(slider.steps)) {
+      diagnostics.error(node.where(), "'start' is none of the slider's steps");
+    }
+    for (const SliderStep& step : slider.steps) {
+      for (const std::string& other : step.without) {
+        if (!ids.contains(other)) {
+          diagnostics.error(node.where(), "there is no slider '" + other + "'");
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 
 const Question* QuestionBank::find(const std::string& id) const {
@@ -245,6 +277,7 @@ std::optional<QuestionBank> load_question_bank(const std::filesystem::path& fold
   bank.spec = simcore::read_config<BankSpec>(*root, diagnostics);
   if (diagnostics.has_errors()) return std::nullopt;
   read_questions(bank, *root, diagnostics);
+  check_sliders(bank.spec.explore, *root, diagnostics);
   std::map<std::string, ConfigNode> roots;
   for (const std::string& language : bank.spec.languages) {
     const auto words = simcore::read_yaml_file(folder / (language + ".yaml"), diagnostics);

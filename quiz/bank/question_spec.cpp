@@ -41,11 +41,31 @@ void SourceSpec::describe(Fields<SourceSpec>& fields) {
   fields.required("url", &SourceSpec::url, "Where it is.");
 }
 
+void SliderStep::describe(Fields<SliderStep>& fields) {
+  fields.required("name", &SliderStep::name, "What the slider shows.");
+  fields.optional("word", &SliderStep::word, "A label that stands instead of the name.");
+  fields.optional("scenario", &SliderStep::scenario, "Another file of `scenarios/quiz`.");
+  fields.optional("set", &SliderStep::set, "Keys of the scenario to change, `KEY=VALUE`.");
+  fields.optional("without", &SliderStep::without, "Sliders that mean nothing then.");
+}
+
+void SliderSpec::describe(Fields<SliderSpec>& fields) {
+  fields.required("id", &SliderSpec::id, "Its name in the files of words.");
+  fields.optional("start", &SliderSpec::start, "Index of the step it stands on at first.");
+  fields.required("steps", &SliderSpec::steps, "Its positions, in order.").count(2, 20);
+}
+
+void ExplorationSpec::describe(Fields<ExplorationSpec>& fields) {
+  fields.required("scenario", &ExplorationSpec::scenario, "A file of `scenarios/quiz`.");
+  fields.required("sliders", &ExplorationSpec::sliders, "What may be changed.").not_empty();
+}
+
 void BankSpec::describe(Fields<BankSpec>& fields) {
   fields.required("guide", &BankSpec::guide, "Link to the guide that the quiz belongs to.");
   fields.required("languages", &BankSpec::languages, "Each has a file of words.").not_empty();
   fields.optional("sources", &BankSpec::sources, "What options may cite.");
   fields.required("questions", &BankSpec::questions, "The questions, in order.").not_empty();
+  fields.required("explore", &BankSpec::explore, "What a page lets learners change.");
 }
 
 }  // namespace shardsim::quiz

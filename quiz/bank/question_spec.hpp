@@ -69,11 +69,36 @@ struct SourceSpec {
   static void describe(simcore::Fields<SourceSpec>& fields);
 };
 
+/// A position of a slider: what it makes of the scenario.
+struct SliderStep {
+  std::string name;                     ///< the same in every language
+  std::optional<std::string> word;      ///< key of `labels` that stands instead of the name
+  std::optional<std::string> scenario;  ///< another file of scenarios/quiz
+  std::vector<std::string> set;         ///< KEY=VALUE, as --set takes it
+  std::vector<std::string> without;     ///< ids of sliders that mean nothing then
+  static void describe(simcore::Fields<SliderStep>& fields);
+};
+
+struct SliderSpec {
+  std::string id;
+  std::int64_t start = 0;  ///< index of the step that it stands on at first
+  std::vector<SliderStep> steps;
+  static void describe(simcore::Fields<SliderSpec>& fields);
+};
+
+/// What a learner may change once a question is answered.
+struct ExplorationSpec {
+  std::string scenario;
+  std::vector<SliderSpec> sliders;
+  static void describe(simcore::Fields<ExplorationSpec>& fields);
+};
+
 struct BankSpec {
   std::string guide;  ///< link to the guide that the quiz belongs to
   std::vector<std::string> languages;
   std::map<std::string, SourceSpec> sources;
   std::vector<QuestionSpec> questions;
+  ExplorationSpec explore;
   static void describe(simcore::Fields<BankSpec>& fields);
 };
 

@@ -22,6 +22,8 @@ void Words::describe(Fields<Words>& fields) {
   fields.required("plural", &Words::plural, "Which numbers take the form `one`.");
   fields.required("grouping", &Words::grouping, "Of digits.");
   fields.required("interface", &Words::interface, "What the quiz itself says.");
+  fields.required("page", &Words::page, "What only the page says.");
+  fields.required("sliders", &Words::sliders, "What the page lets one change.");
   fields.required("verdicts", &Words::verdicts, "What runs say of an option.");
   fields.required("labels", &Words::labels, "Of plots and tables.");
   fields.required("facts", &Words::facts, "What runs measure.");

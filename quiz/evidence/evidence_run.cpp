@@ -6,15 +6,18 @@
 
 namespace shardsim::quiz {
 
-std::expected<EvidenceRun, std::string> carry_out(const RunSpec& spec,
-                                                  const scenario::DataFolders& data) {
+std::expected<EvidenceRun, scenario::RunFailure> try_out(const RunSpec& spec,
+                                                         const scenario::DataFolders& data) {
+  const auto unreadable = [](const simcore::Diagnostics& diagnostics) {
+    return std::unexpected(scenario::RunFailure{simcore::to_text(diagnostics), {}});
+  };
   simcore::Diagnostics diagnostics;
   const auto file = data.scenarios / "quiz" / (spec.scenario + ".yaml");
   auto loaded = scenario::load_scenario(file, spec.set, diagnostics);
-  if (!loaded) return std::unexpected(simcore::to_text(diagnostics));
+  if (!loaded) return unreadable(diagnostics);
   const scenario::ExperimentOptions options{data, false, hardware_of(spec.change)};
   auto experiment = scenario::build_experiment(std::move(*loaded), options, diagnostics);
-  if (!experiment) return std::unexpected(simcore::to_text(diagnostics));
+  if (!experiment) return unreadable(diagnostics);
   apply(spec.change, *experiment->program);
   EvidenceRun run;
   run.spec = spec;
@@ -23,10 +26,17 @@ std::expected<EvidenceRun, std::string> carry_out(const RunSpec& spec,
   while (simulation.advance(1 << 20)) {
   }
   auto output = simulation.finish();
-  if (!output) return std::unexpected(output.error().message);
+  if (!output) return std::unexpected(std::move(output.error()));
   run.output = std::move(*output);
   run.facts = measure(*run.experiment, run.output);
   return run;
+}
+
+std::expected<EvidenceRun, std::string> carry_out(const RunSpec& spec,
+                                                  const scenario::DataFolders& data) {
+  auto run = try_out(spec, data);
+  if (!run) return std::unexpected(run.error().message);
+  return std::move(*run);
 }
 
 std::expected<const EvidenceRun*, std::string> EvidenceRuns::get(const RunSpec& spec) {

@@ -24,7 +24,11 @@ struct EvidenceRun {
   Facts facts;
 };
 
-/// Simulates one run. The error says what is wrong with the scenario or why the run is impossible.
+/// Simulates one run. A scenario that cannot be read is a failure without a result.
+std::expected<EvidenceRun, scenario::RunFailure> try_out(const RunSpec& spec,
+                                                         const scenario::DataFolders& data);
+
+/// The same; the error says what is wrong with the scenario or why the run is impossible.
 std::expected<EvidenceRun, std::string> carry_out(const RunSpec& spec,
                                                   const scenario::DataFolders& data);
 

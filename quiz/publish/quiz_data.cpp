@@ -9,6 +9,7 @@
 
 #include "models/scenario/result.hpp"
 #include "quiz/show/step_spans.hpp"
+#include "report/stream_timeline.hpp"
 #include "simcore/config/codec.hpp"
 
 namespace shardsim::quiz {
@@ -32,6 +33,8 @@ Json phrase_json(const Phrase& phrase) {
 Json words_json(const Words& words) {
   Json interface = Json::object();
   for (const auto& [key, phrase] : words.interface) interface[key] = phrase_json(phrase);
+  Json page = Json::object();
+  for (const auto& [key, phrase] : words.page) page[key] = phrase_json(phrase);
   Json questions = Json::object();
   for (const auto& [id, question] : words.questions) {
     Json options = Json::object();
@@ -47,6 +50,8 @@ Json words_json(const Words& words) {
           {"plural", simcore::print_value(words.plural)},
           {"grouping", simcore::print_value(words.grouping)},
           {"interface", std::move(interface)},
+          {"page", std::move(page)},
+          {"sliders", words.sliders},
           {"verdicts", words.verdicts},
           {"labels", words.labels},
           {"facts", words.facts},
@@ -80,32 +85,61 @@ Json memory_points(const scenario::MemoryTimeline& timeline) {
   return made;
 }
 
-/// Adds `names` and [stream, index of the name, 1 for a collective, start, end] of every operation
-/// of the measured step, in issue order.
-void add_operations(Json& run, const scenario::StepLog& log) {
-  Json made = Json::array();
-  Json names = Json::array();
-  std::map<cuda::NameId, std::size_t> numbers;
-  const cuda::Program& program = *log.program;
-  for (std::uint32_t op = log.first_op; op <= log.last_op; ++op) {
-    if (!log.ran(op)) continue;
-    const cuda::Op& entry = program.ops[op];
-    const bool moves = entry.code == cuda::OpCode::collective;
-    const auto [number, is_new] = numbers.emplace(entry.name, names.size());
-    if (is_new) names.push_back(program.names[entry.name]);
-    made.push_back({entry.stream, number->second, moves ? 1 : 0,
-                    nanoseconds(log.record(op).start - log.begin),
-                    nanoseconds(log.record(op).end - log.begin)});
+Json options_json(const QuestionVerdict& verdict) {
+  Json options = Json::array();
+  for (const OptionVerdict& option : verdict.options) {
+    Json numbers = Json::array();
+    for (const NamedQuantity& number : option.numbers) {
+      Json one{{"name", number.name}};
+      one.update(quantity_json(number.quantity));
+      numbers.push_back(std::move(one));
+    }
+    options.push_back({{"id", option.id},
+                       {"verdict", verdict_name(option.verdict)},
+                       {"claim", option.claim},
+                       {"numbers", std::move(numbers)},
+                       {"cites", option.cites}});
   }
-  run["names"] = std::move(names);
-  run["operations_ns"] = std::move(made);
+  return options;
+}
+
+Json values_json(const QuestionBank& bank, const std::map<std::string, Quantity>& values) {
+  Json made = Json::object();
+  for (const auto& [name, value] : values) {
+    Json texts = Json::object();
+    for (const std::string& language : bank.spec.languages) {
+      texts[language] = quantity_text(bank.words.at(language).rules(), value);
+    }
+    made[name] = quantity_json(value);
+    made[name]["text"] = std::move(texts);
+  }
+  return made;
+}
+
+Json exploration_json(const ExplorationSpec& exploration) {
+  Json sliders = Json::array();
+  for (const SliderSpec& slider : exploration.sliders) {
+    Json steps = Json::array();
+    for (const SliderStep& step : slider.steps) {
+      Json one{{"name", step.name}, {"set", step.set}};
+      if (step.word) one["word"] = *step.word;
+      if (step.scenario) one["scenario"] = *step.scenario;
+      if (!step.without.empty()) one["without"] = step.without;
+      steps.push_back(std::move(one));
+    }
+    sliders.push_back({{"id", slider.id}, {"start", slider.start}, {"steps", std::move(steps)}});
+  }
+  return {{"scenario", exploration.scenario}, {"sliders", std::move(sliders)}};
 }
 
 class DataWriter {
  public:
   DataWriter(const QuestionBank& bank, const std::vector<AnsweredQuestion>& questions,
-             const std::string& scenarios)
-      : bank_(bank), questions_(questions), scenarios_(scenarios) {}
+             const std::string& scenarios, Recording recording)
+      : bank_(bank),
+        questions_(questions),
+        scenarios_(scenarios),
+        recorded_(recording == Recording::full) {}
 
   std::string write(const std::string& version) {
     number_runs();
@@ -120,10 +154,15 @@ class DataWriter {
     Json questions = Json::array();
     for (const AnsweredQuestion& answered : questions_) questions.push_back(question(answered));
     Json runs = Json::array();
-    for (const EvidenceRun* run : runs_) runs.push_back(run_json(*run));
+    for (const EvidenceRun* run : runs_) {
+      runs.push_back(recorded_ ? run_json(*run) : run_head(run->spec));
+    }
     const Json document{{"schema", "shardsim.quiz-data/1"}, {"version", version},
-                        {"guide", bank_.spec.guide},        {"languages", std::move(languages)},
-                        {"sources", std::move(sources)},    {"questions", std::move(questions)},
+                        {"guide", bank_.spec.guide},
+                        {"languages", std::move(languages)},
+                        {"sources", std::move(sources)},
+                        {"questions", std::move(questions)},
+                        {"explore", exploration_json(bank_.spec.explore)},
                         {"runs", std::move(runs)}};
     return document.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   }
@@ -137,7 +176,7 @@ class DataWriter {
       for (const ViewSpec& view : answered.question->spec.show) {
         for (const std::string& name : view.runs) {
           const EvidenceRun* run = answered.runs.at(name);
-          if (view.kind == ViewKind::timeline) with_operations_.insert(run);
+          if (view.kind == ViewKind::timeline) with_streams_.insert(run);
           if (view.kind == ViewKind::memory) with_memory_.insert(run);
         }
       }
@@ -146,20 +185,6 @@ class DataWriter {
 
   Json question(const AnsweredQuestion& answered) const {
     const QuestionSpec& spec = answered.question->spec;
-    Json options = Json::array();
-    for (const OptionVerdict& option : answered.verdict.options) {
-      Json numbers = Json::array();
-      for (const NamedQuantity& number : option.numbers) {
-        Json one{{"name", number.name}};
-        one.update(quantity_json(number.quantity));
-        numbers.push_back(std::move(one));
-      }
-      options.push_back({{"id", option.id},
-                         {"verdict", verdict_name(option.verdict)},
-                         {"claim", option.claim},
-                         {"numbers", std::move(numbers)},
-                         {"cites", option.cites}});
-    }
     Json runs = Json::object();
     for (const auto& [name, run] : answered.runs) runs[name] = numbers_.at(run);
     return {{"id", spec.id},
@@ -168,23 +193,10 @@ class DataWriter {
             {"guide", spec.guide},
             {"answer", spec.answer},
             {"solved", answered.verdict.answer},
-            {"options", std::move(options)},
+            {"options", options_json(answered.verdict)},
             {"runs", std::move(runs)},
-            {"values", values(answered)},
+            {"values", values_json(bank_, answered.values)},
             {"show", views(spec)}};
-  }
-
-  Json values(const AnsweredQuestion& answered) const {
-    Json made = Json::object();
-    for (const auto& [name, value] : answered.values) {
-      Json texts = Json::object();
-      for (const std::string& language : bank_.spec.languages) {
-        texts[language] = quantity_text(bank_.words.at(language).rules(), value);
-      }
-      made[name] = quantity_json(value);
-      made[name]["text"] = std::move(texts);
-    }
-    return made;
   }
 
   static Json views(const QuestionSpec& spec) {
@@ -198,52 +210,68 @@ class DataWriter {
     return made;
   }
 
+  /// What a page with a simulator of its own needs to know before it runs.
+  Json run_head(const RunSpec& spec) const {
+    return {{"scenario", spec.scenario},
+            {"set", spec.set},
+            {"change", simcore::print_value(spec.change)},
+            {"command", command_of(spec, scenarios_)}};
+  }
+
   Json run_json(const EvidenceRun& run) const {
-    Json facts = Json::object();
-    for (const auto& [name, quantity] : run.facts) facts[name] = quantity_json(quantity);
-    Json result = Json::parse(scenario::to_json(run.output.result));
-    // What depends on the machine, and what no view shows.
-    for (const char* key : {"simulator", "links", "critical_path"}) result.erase(key);
-    result["memory"].erase("timeline");
-    result["scenario"]["file"] = scenarios_ + "/quiz/" + run.spec.scenario + ".yaml";
-    const StepSpans spans = spans_of(run.output.logs.front());
-    Json made{{"scenario", run.spec.scenario},
-              {"set", run.spec.set},
-              {"change", simcore::print_value(run.spec.change)},
-              {"command", command_of(run.spec, scenarios_)},
-              {"facts", std::move(facts)},
-              {"result", std::move(result)},
-              {"step_ns", nanoseconds(spans.step)},
-              {"computing_ns", spans_json(spans.computing)},
-              {"communicating_ns", spans_json(spans.communicating)},
-              {"exposed_ns", spans_json(spans.exposed)}};
-    if (with_memory_.contains(&run)) {
-      made["memory_ns"] = memory_points(run.output.result.memory.timeline);
-    }
-    if (!with_operations_.contains(&run)) return made;
-    Json streams = Json::array();
-    for (const auto& stream : run.output.logs.front().program->streams) {
-      streams.push_back(stream.name);
-    }
-    made["streams"] = std::move(streams);
-    add_operations(made, run.output.logs.front());
-    return made;
+    return run_data(run, scenarios_, {with_memory_.contains(&run), with_streams_.contains(&run)});
   }
 
   const QuestionBank& bank_;
   const std::vector<AnsweredQuestion>& questions_;
   const std::string& scenarios_;
+  bool recorded_;
   std::vector<const EvidenceRun*> runs_;
   std::map<const EvidenceRun*, std::size_t> numbers_;
   std::set<const EvidenceRun*> with_memory_;
-  std::set<const EvidenceRun*> with_operations_;
+  std::set<const EvidenceRun*> with_streams_;
 };
 
 }  // namespace
 
+Json run_data(const EvidenceRun& run, const std::string& scenarios, const RunDetail& detail) {
+  Json facts = Json::object();
+  for (const auto& [name, quantity] : run.facts) facts[name] = quantity_json(quantity);
+  Json result = Json::parse(scenario::to_json(run.output.result));
+  // What depends on the machine, and what no view shows.
+  for (const char* key : {"simulator", "links", "critical_path"}) result.erase(key);
+  result["memory"].erase("timeline");
+  result["scenario"]["file"] = scenarios + "/quiz/" + run.spec.scenario + ".yaml";
+  const scenario::StepLog& log = run.output.logs.front();
+  const StepSpans spans = spans_of(log);
+  Json made{{"scenario", run.spec.scenario},
+            {"set", run.spec.set},
+            {"change", simcore::print_value(run.spec.change)},
+            {"command", command_of(run.spec, scenarios)},
+            {"events", run.output.result.simulator.events},
+            {"facts", std::move(facts)},
+            {"result", std::move(result)},
+            {"step_ns", nanoseconds(spans.step)},
+            {"computing_ns", spans_json(spans.computing)},
+            {"communicating_ns", spans_json(spans.communicating)},
+            {"exposed_ns", spans_json(spans.exposed)}};
+  if (detail.memory) made["memory_ns"] = memory_points(run.output.result.memory.timeline);
+  if (detail.streams) made["streams"] = report::stream_timeline(log);
+  return made;
+}
+
+Json verdict_data(const QuestionBank& bank, const QuestionVerdict& verdict,
+                  const std::map<std::string, Quantity>& values) {
+  return {{"id", verdict.id},
+          {"solved", verdict.answer},
+          {"options", options_json(verdict)},
+          {"values", values_json(bank, values)}};
+}
+
 std::string to_quiz_data(const QuestionBank& bank, const std::vector<AnsweredQuestion>& questions,
-                         const std::string& scenarios, const std::string& version) {
-  return DataWriter(bank, questions, scenarios).write(version);
+                         const std::string& scenarios, const std::string& version,
+                         Recording recording) {
+  return DataWriter(bank, questions, scenarios, recording).write(version);
 }
 
 }  // namespace shardsim::quiz

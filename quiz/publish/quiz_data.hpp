@@ -1,17 +1,40 @@
-// Everything that a page needs to hold the quiz without the simulator: the document
-// "shardsim.quiz-data/1". docs/quiz.md describes its members.
+// Everything that a page needs to hold the quiz, as JSON: see docs/quiz.md.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
+
+#include <nlohmann/json_fwd.hpp>
 
 #include "quiz/publish/answered_bank.hpp"
 
 namespace shardsim::quiz {
 
-/// JSON with a newline at the end. Equal banks and runs give equal bytes: nothing in it depends on
-/// the machine. `scenarios` is where commands show the folder scenarios/.
+/// What is wanted of a run beside its facts and result.
+struct RunDetail {
+  bool memory = false;   ///< memory over the step
+  bool streams = false;  ///< every operation by stream
+};
+
+/// One run as `runs` of the document holds it. `scenarios` is where the reader sees the folder
+/// scenarios/.
+nlohmann::ordered_json run_data(const EvidenceRun& run, const std::string& scenarios,
+                                const RunDetail& detail);
+
+/// {id, solved, options, values}: what runs decide of a question.
+nlohmann::ordered_json verdict_data(const QuestionBank& bank, const QuestionVerdict& verdict,
+                                    const std::map<std::string, Quantity>& values);
+
+enum class Recording {
+  full,   ///< of each run all that its views show
+  heads,  ///< what is run, and not what came out: the page runs it itself
+};
+
+/// One document with a newline at the end, the same bytes every time. `questions` are all of the
+/// bank's.
 std::string to_quiz_data(const QuestionBank& bank, const std::vector<AnsweredQuestion>& questions,
-                         const std::string& scenarios, const std::string& version);
+                         const std::string& scenarios, const std::string& version,
+                         Recording recording = Recording::full);
 
 }  // namespace shardsim::quiz

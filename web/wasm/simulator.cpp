@@ -1,7 +1,4 @@
-// The simulator as the page calls it: text in, text out, through the module's memory.
-//
-// The page writes a request (JSON) where `shardsim_reserve` tells it to, calls a function, and
-// reads the answer at `shardsim_answer` for the returned number of bytes.
+// Runs any scenario of the bundled files, as `shardsim run` would.
 #include <cstdint>
 #include <sstream>
 #include <string>
@@ -14,32 +11,13 @@
 #include "models/scenario/experiment.hpp"
 #include "models/scenario/simulation.hpp"
 #include "models/scenario/timeline.hpp"
-#include "web/wasm/bundled_files.hpp"
+#include "web/wasm/exchange.hpp"
 
 namespace shardsim::web {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string& request() {
-  static std::string text;
-  return text;
-}
-
-std::string& answer() {
-  static std::string text;
-  return text;
-}
-
-std::uint32_t reply(std::string text) {
-  answer() = std::move(text);
-  return static_cast<std::uint32_t>(answer().size());
-}
-
-std::uint32_t refuse(std::string_view kind, const std::string& message) {
-  return reply(Json{{"failed", {{"kind", kind}, {"message", message}}}}.dump());
-}
 
 std::vector<std::string> overrides_in(const Json& wanted) {
   std::vector<std::string> overrides;
@@ -98,22 +76,6 @@ std::uint32_t run(const Json& wanted) {
 }  // namespace shardsim::web
 
 extern "C" {
-
-/// Room for a request of `bytes` bytes; what was there is lost.
-__attribute__((export_name("shardsim_reserve"))) char* shardsim_reserve(std::uint32_t bytes) {
-  shardsim::web::request().assign(bytes, '\0');
-  return shardsim::web::request().data();
-}
-
-/// Where the answer to the last call begins.
-__attribute__((export_name("shardsim_answer"))) const char* shardsim_answer() {
-  return shardsim::web::answer().data();
-}
-
-/// The request is a bundle of files, {path: tree}. 1 if it could be read, else 0.
-__attribute__((export_name("shardsim_add_files"))) std::uint32_t shardsim_add_files() {
-  return shardsim::web::add_bundle(shardsim::web::request()) ? 1 : 0;
-}
 
 /// The request is {"scenario": path, "overrides": ["key=value", ...], "timeline": bool,
 /// "exact_ranks": bool}. Bytes of the answer.

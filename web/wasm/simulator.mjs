@@ -39,7 +39,8 @@ function hostFunctions(memory, complain) {
  * Starts a simulator.
  * @param {BufferSource} code the bytes of shardsim.wasm
  * @param {{complain?: (text: string) => void}} [options] where messages of last resort go
- * @returns {Promise<{addFiles: (bundle: object|string) => void, run: (request: object) => object}>}
+ * @returns {Promise<{addFiles: (bundle: object|string) => void, run: (request: object) => object,
+ *   quiz: (request: object) => object}>}
  *   `run` takes {scenario, overrides, timeline, exact_ranks} and returns {result, timeline} or
  *   {failed: {kind, message}}.
  */
@@ -68,6 +69,11 @@ export async function startSimulator(code, { complain = () => {} } = {}) {
     },
     run(request) {
       return JSON.parse(this.runText(request));
+    },
+    /** What the quiz asks for: see web/wasm/quiz.cpp. */
+    quiz(request) {
+      send(request);
+      return JSON.parse(receive(exported.shardsim_quiz()));
     },
     /** The answer as the simulator wrote it, for comparing byte by byte. */
     runText(request) {
