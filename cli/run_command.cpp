@@ -121,7 +121,7 @@ class RunCommand {
     if (!load()) return exit_bad_input;
     std::optional<std::vector<int>> ranks;
     if (!arguments_.trace.empty()) {
-      ranks = parse_ranks(arguments_.trace_ranks, experiment_->graph.gpu_count());
+      ranks = parse_ranks(arguments_.trace_ranks, static_cast<int>(experiment_->gpus.size()));
       if (!ranks) return exit_bad_input;
       if (ranks->size() > 1 && arguments_.trace == "-") {
         std::cerr << "shardsim run: standard output takes the trace of one rank: "
@@ -129,7 +129,10 @@ class RunCommand {
         return exit_bad_input;
       }
     }
-    scenario::Simulation simulation(*experiment_, !arguments_.memory_snapshot.empty());
+    scenario::SimulationOptions options;
+    options.trace_allocator = !arguments_.memory_snapshot.empty();
+    options.ranks = ranks.value_or(std::vector<int>{});
+    scenario::Simulation simulation(*experiment_, options);
     {
       ProgressLine progress("simulating");
       while (simulation.advance(1 << 16)) progress.update(simulation.progress());

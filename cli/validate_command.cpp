@@ -12,6 +12,7 @@
 #include "cli/output_target.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/validate_collectives.hpp"
+#include "models/scenario/validation/fit_validation.hpp"
 #include "models/scenario/validation/html_report.hpp"
 #include "models/scenario/validation/training_validation.hpp"
 #include "models/scenario/validation/validation_json.hpp"
@@ -33,6 +34,7 @@ struct ValidateArguments {
   std::string residuals;
   bool leave_one_out = false;
   std::string scaling;
+  std::string oom;
   std::string report;
   std::string data;
 };
@@ -74,6 +76,7 @@ class ValidateCommand {
       }
     }
     if (!arguments_.scaling.empty() && !add_scaling(report)) return exit_bad_input;
+    if (!arguments_.oom.empty() && !add_fits(report)) return exit_bad_input;
     if (!arguments_.collectives.empty() && !add_collectives(report)) return exit_bad_input;
     return write(report);
   }
@@ -101,6 +104,19 @@ class ValidateCommand {
     }
     std::cerr << simcore::to_text(diagnostics);
     return scaling_.has_value();
+  }
+
+  bool add_fits(const scenario::ValidationReport& report) {
+    simcore::Diagnostics diagnostics;
+    const auto table = read_table(arguments_.oom, diagnostics);
+    if (table) scenario::check_rules(options_.rules, *table, diagnostics);
+    std::cerr << simcore::to_text(diagnostics);
+    if (!table || diagnostics.has_errors()) return false;
+    ProgressLine progress("runs out of memory");
+    options_.progress = [&progress](double share) { progress.update(share); };
+    fits_ = scenario::validate_fits(*table, report, options_);
+    options_.progress = nullptr;
+    return true;
   }
 
   bool add_collectives(scenario::ValidationReport& report) {
@@ -149,7 +165,8 @@ class ValidateCommand {
     if (!arguments_.json.empty()) {
       written &=
           document(arguments_.json, scenario::to_json(report, scaling_ ? &*scaling_ : nullptr,
-                                                      leave_one_out_ ? &*leave_one_out_ : nullptr));
+                                                      leave_one_out_ ? &*leave_one_out_ : nullptr,
+                                                      fits_ ? &*fits_ : nullptr));
     }
     if (!arguments_.residuals.empty()) {
       written &= document(arguments_.residuals, scenario::to_csv(scenario::residuals(report)));
@@ -161,6 +178,7 @@ class ValidateCommand {
     people << scenario::to_text(report);
     if (scaling_) people << '\n' << scenario::to_text(*scaling_);
     if (leave_one_out_) people << '\n' << scenario::to_text(*leave_one_out_);
+    if (fits_) people << '\n' << scenario::to_text(*fits_);
     people.flush();
     return written ? exit_success : exit_bad_input;
   }
@@ -180,6 +198,7 @@ class ValidateCommand {
   std::optional<scenario::TrainingTable> table_;
   std::optional<scenario::ScalingReport> scaling_;
   std::optional<scenario::LeaveOneOutReport> leave_one_out_;
+  std::optional<scenario::FitReport> fits_;
 };
 
 }  // namespace
@@ -202,6 +221,12 @@ void add_validate_command(CLI::App& app, std::function<int()>& action) {
   validate
       ->add_option("--scaling", arguments->scaling,
                    "Weak-scaling curves (CSV) over the runs of --training")
+      ->needs(training);
+  validate
+      ->add_option(
+          "--oom", arguments->oom,
+          "Runs that are reported as out of memory (CSV): whether forecasts know them from "
+          "the runs of --training, which did fit")
       ->needs(training);
   validate->add_option("--report", arguments->report,
                        "Write a page with a plot of predicted against measured (HTML)");

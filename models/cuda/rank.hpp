@@ -32,6 +32,8 @@ class Rank {
   /// Lets the CPU and the streams go as far as they can at the present time.
   void run();
   void on_event(RankEvent kind, std::uint32_t stream);
+  /// All members of the collective running on the communicator have arrived.
+  void collective_moves(CommunicatorId communicator);
   /// The collective running on the communicator ends now.
   void collective_ended(CommunicatorId communicator);
 
@@ -64,6 +66,7 @@ class Rank {
     simcore::SimTime started;
     // Progress of the running kernel: the share left at `updated`.
     double left = 0;
+    double factor = 1;  ///< drawn for the kernel
     simcore::SimTime updated;
     simcore::SimTime floor;         ///< not before: its last launch has been issued and has run
     simcore::SimTime launch_bound;  ///< by how much `floor` delays the end
@@ -84,6 +87,7 @@ class Rank {
     waiting_pending,  ///< the allocator needs every block in use on another stream back
     finished,
     failed,
+    dead,
   };
   /// Ops with this bit are events recorded for the allocator, not part of the program.
   static constexpr std::uint32_t internal_bit = 0x80000000U;
@@ -91,6 +95,7 @@ class Rank {
   // CPU thread
   void advance_cpu();
   bool cpu_can_proceed() const;
+  bool begin_step_anew();
   void resume_cpu();
   bool issue(const Op& op);
   bool issue_launch(const Op& op);
@@ -115,8 +120,11 @@ class Rank {
   void complete_internal(std::uint32_t event);
   void finish_current(Stream& stream);
   void schedule_end(std::uint32_t index);
-  void collective_load_changes(std::uint32_t op, int difference);
-  simcore::SimTime kernel_time(std::uint32_t op) const;
+  /// From now on the GPU's load number is another; kernels that run go on at another pace.
+  void change_load(std::uint32_t load);
+  const LoadStep& load_step(std::uint32_t op) const;
+  simcore::SimTime kernel_time(std::uint32_t op, double factor) const;
+  void spend(simcore::SimTime cpu_time);
   bool idle() const;
 
   RankContext& context_;
@@ -137,8 +145,7 @@ class Rank {
   std::uint32_t busy_streams_ = 0;
   std::vector<Communicator> communicators_;
   std::vector<simcore::SimTime> event_times_;
-  std::uint32_t load_ = 0;  ///< set of running collectives, as in KernelTimes
-  std::uint8_t load_counts_[32] = {};
+  std::uint32_t load_ = 0;  ///< sum of the steps of collectives in flight, as in KernelTimes
 
   CachingAllocator allocator_;
   std::vector<AllocatorAction> actions_;  ///< not published yet

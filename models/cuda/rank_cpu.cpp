@@ -3,7 +3,9 @@
 #include <cassert>
 #include <utility>
 
+#include "models/cuda/kernel_progress.hpp"
 #include "models/cuda/rank.hpp"
+#include "simcore/quantity_text.hpp"
 
 namespace shardsim::cuda {
 
@@ -40,6 +42,7 @@ bool Rank::cpu_can_proceed() const {
     case CpuState::waiting_time:
     case CpuState::finished:
     case CpuState::failed:
+    case CpuState::dead:
       return false;
   }
   return false;
@@ -57,7 +60,7 @@ void Rank::resume_cpu() {
   // A wait may end at a moment that the CPU, running ahead, has already passed.
   cpu_time_ = std::max(cpu_time_, context_.queue.now());
   if (waited == CpuState::waiting_free) {
-    cpu_time_ += free_cost_;
+    spend(free_cost_);
   } else if (waited != CpuState::waiting_event && waited != CpuState::waiting_idle) {
     return;
   }
@@ -69,18 +72,56 @@ void Rank::resume_cpu() {
 
 void Rank::advance_cpu() {
   resume_cpu();
-  while (cursor_ < program_.ops.size()) {
-    if (!issue(program_.ops[cursor_])) return;
-    ++cursor_;
+  for (;;) {
+    while (cursor_ < program_.ops.size()) {
+      if (!issue(program_.ops[cursor_])) return;
+      ++cursor_;
+    }
+    if (!setup_.repeats_last_step) break;
+    // A step ends with a device synchronisation; the CPU may have run ahead of the clock since.
+    if (!begin_step_anew()) return;
   }
   cpu_state_ = CpuState::finished;
 }
 
+/// Goes back to the beginning of the last step; false if the clock must come up first.
+bool Rank::begin_step_anew() {
+  if (cpu_time_ > context_.queue.now()) {
+    cpu_state_ = CpuState::waiting_time;
+    context_.queue.schedule(cpu_time_, context_.receiver,
+                            static_cast<std::uint32_t>(RankEvent::cpu_wake),
+                            std::uint64_t{slot_} << 16);
+    return false;
+  }
+  std::uint32_t begin = cursor_;
+  while (begin > 0 && program_.ops[begin - 1].code != OpCode::step_begin) --begin;
+  if (begin > 0) --begin;
+  for (std::uint32_t op = begin; op < program_.ops.size(); ++op) {
+    if (program_.ops[op].code != OpCode::record_event) continue;
+    event_times_[program_.ops[op].index] = SimTime::never();
+  }
+  cursor_ = begin;
+  return true;
+}
+
+/// The CPU thread works for this long, pauses not counted.
+void Rank::spend(SimTime cpu_time) {
+  cpu_time_ =
+      setup_.pace == nullptr ? cpu_time_ + cpu_time : setup_.pace->after(cpu_time_, cpu_time);
+}
+
 /// Issues one operation; false if the CPU has to stop in front of it.
 bool Rank::issue(const Op& op) {
+  if (setup_.pace != nullptr) {
+    spend(SimTime{});
+    if (cpu_time_ == SimTime::never()) {
+      cpu_state_ = CpuState::dead;
+      return false;
+    }
+  }
   switch (op.code) {
     case OpCode::cpu_work:
-      cpu_time_ += program_.cpu_works[op.index];
+      spend(program_.cpu_works[op.index]);
       return true;
     case OpCode::kernel:
     case OpCode::collective:
@@ -134,16 +175,14 @@ bool Rank::issue_launch(const Op& op) {
   Issued issued{cursor_, 0, cpu_time_, cpu_time_};
   if (op.code == OpCode::kernel) {
     const KernelSpec& kernel = program_.kernels[op.index];
-    std::int64_t launches = 1;
-    if (const auto* work = std::get_if<gpu::MemoryBoundWork>(&kernel.work)) {
-      launches = std::max(1, work->launches);
-    }
-    issued.first += SimTime::picoseconds(kernel.cpu_cost.picoseconds() / launches);
-    cpu_time_ += kernel.cpu_cost;
+    const SimTime begun = cpu_time_;
+    spend(kernel.cpu_cost);
+    const SimTime first = SimTime::picoseconds(kernel.cpu_cost.picoseconds() / launches_of(kernel));
+    issued.first = setup_.pace == nullptr ? begun + first : setup_.pace->after(begun, first);
   } else {
     const CollectiveSpec& collective = program_.collectives[op.index];
     issued.ticket = communicators_[collective.communicator].issued++;
-    cpu_time_ += collective.cpu_cost;
+    spend(collective.cpu_cost);
     issued.first = cpu_time_;
   }
   issued.last = cpu_time_;
@@ -198,7 +237,7 @@ bool Rank::charge(const DeviceCalls& calls) {
     block(CpuState::waiting_free);
     return false;
   }
-  cpu_time_ += cost;
+  spend(cost);
   return true;
 }
 
@@ -272,8 +311,11 @@ std::string Rank::describe_wait() const {
         return "operation " + std::to_string(op);
     }
   };
-  std::string text = "rank " + std::to_string(setup_.rank) + ": ";
-  if (cpu_state_ == CpuState::waiting_event) {
+  std::string text = setup_.job.empty() ? "" : setup_.job + ", ";
+  text += "rank " + std::to_string(setup_.rank) + ": ";
+  if (setup_.pace != nullptr && setup_.pace->dies() <= context_.queue.now()) {
+    text += "died at " + simcore::to_text(setup_.pace->dies());
+  } else if (cpu_state_ == CpuState::waiting_event) {
     text += "the CPU waits for event " + std::to_string(program_.ops[cursor_].index);
   } else if (cpu_state_ == CpuState::waiting_idle || cpu_state_ == CpuState::waiting_free) {
     text += "the CPU waits for the device";

@@ -2,9 +2,8 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
-#include <cmath>
-#include <variant>
 
+#include "models/cuda/kernel_progress.hpp"
 #include "models/cuda/rank.hpp"
 
 namespace shardsim::cuda {
@@ -38,7 +37,11 @@ void Rank::progress(std::uint32_t index) {
   Stream& stream = streams_[index];
   while (!stream.running && stream.count > 0) {
     const Issued front = stream.ring[stream.head];
-    const SimTime ready = front.first + context_.spec.launch_latency;
+    SimTime ready = front.first + context_.spec.launch_latency;
+    if (setup_.pace != nullptr) {
+      ready = std::max(ready, setup_.pace->after(context_.queue.now(), SimTime{}));
+      if (front.first == SimTime::never() || ready == SimTime::never()) return;
+    }
     if (ready > context_.queue.now()) {
       if (!stream.wake_pending) {
         stream.wake_pending = true;
@@ -98,11 +101,9 @@ bool Rank::try_start(std::uint32_t index, const Issued& front) {
 }
 
 /// The operation's time at the present load, if it ran so from beginning to end.
-SimTime Rank::kernel_time(std::uint32_t op) const {
+SimTime Rank::kernel_time(std::uint32_t op, double factor) const {
   const SimTime time = setup_.kernel_times->by_load[load_][program_.ops[op].index];
-  if (setup_.compute_slowdown == 1) return time;
-  return SimTime::picoseconds(static_cast<std::int64_t>(
-      std::llround(static_cast<double>(time.picoseconds()) * setup_.compute_slowdown)));
+  return scaled(time, setup_.compute_slowdown * factor);
 }
 
 bool Rank::start_kernel(std::uint32_t index, const Issued& front) {
@@ -114,15 +115,15 @@ bool Rank::start_kernel(std::uint32_t index, const Issued& front) {
   stream.started = now;
   stream.updated = now;
   stream.left = 1;
+  stream.factor = setup_.pace == nullptr ? 1 : setup_.pace->factor(front.op);
   // Several launches recorded as one operation: the last of them cannot have run before it was
   // issued, however fast the GPU is.
   stream.floor = now;
   if (front.last > front.first) {
-    const KernelSpec& kernel = program_.kernels[program_.ops[front.op].index];
-    const auto* work = std::get_if<gpu::MemoryBoundWork>(&kernel.work);
-    const int launches = work != nullptr ? std::max(1, work->launches) : 1;
-    stream.floor = front.last + context_.spec.launch_latency +
-                   SimTime::picoseconds(kernel_time(front.op).picoseconds() / launches);
+    const int launches = launches_of(program_.kernels[program_.ops[front.op].index]);
+    stream.floor =
+        front.last + context_.spec.launch_latency +
+        SimTime::picoseconds(kernel_time(front.op, stream.factor).picoseconds() / launches);
   }
   schedule_end(index);
   return false;
@@ -130,31 +131,34 @@ bool Rank::start_kernel(std::uint32_t index, const Issued& front) {
 
 void Rank::schedule_end(std::uint32_t index) {
   Stream& stream = streams_[index];
-  const auto whole = static_cast<double>(kernel_time(stream.current.op).picoseconds());
-  const auto rest =
-      SimTime::picoseconds(static_cast<std::int64_t>(std::llround(stream.left * whole)));
-  const SimTime end = std::max(stream.updated + rest, stream.floor);
-  stream.launch_bound = end - (stream.updated + rest);
+  const auto whole =
+      static_cast<double>(kernel_time(stream.current.op, stream.factor).picoseconds());
+  const auto rest = SimTime::picoseconds(nearest(stream.left * whole));
+  SimTime ready = stream.updated + rest;
+  if (setup_.pace != nullptr) ready = setup_.pace->after(stream.updated, rest);
+  const SimTime end = std::max(ready, stream.floor);
+  stream.launch_bound = end - ready;
+  if (end == SimTime::never()) return;
   stream.end_event = context_.queue.schedule(end, context_.receiver,
                                              static_cast<std::uint32_t>(RankEvent::kernel_end),
                                              std::uint64_t{slot_} << 16 | index);
 }
 
-/// A collective starts or ends on this GPU: kernels that run go on at another pace.
-void Rank::collective_load_changes(std::uint32_t op, int difference) {
-  const KernelTimes& times = *setup_.kernel_times;
-  if (times.collective_bit.empty()) return;
-  const std::uint32_t bit = times.collective_bit[program_.ops[op].index];
-  load_counts_[bit] = static_cast<std::uint8_t>(load_counts_[bit] + difference);
-  const std::uint32_t load = load_counts_[bit] > 0 ? load_ | 1U << bit : load_ & ~(1U << bit);
+const LoadStep& Rank::load_step(std::uint32_t op) const {
+  static constexpr LoadStep none;
+  const std::vector<LoadStep>& steps = setup_.kernel_times->steps;
+  return steps.empty() ? none : steps[program_.ops[op].index];
+}
+
+void Rank::change_load(std::uint32_t load) {
   if (load == load_) return;
   const SimTime now = context_.queue.now();
   for (Stream& stream : streams_) {
     if (!stream.running || stream.running_collective) continue;
-    const auto whole = std::max<std::int64_t>(1, kernel_time(stream.current.op).picoseconds());
-    const double passed =
-        static_cast<double>((now - stream.updated).picoseconds()) / static_cast<double>(whole);
-    stream.left = std::max(0.0, stream.left - passed);
+    const SimTime whole = kernel_time(stream.current.op, stream.factor);
+    const SimTime worked =
+        setup_.pace == nullptr ? now - stream.updated : setup_.pace->worked(stream.updated, now);
+    stream.left = left_after(stream.left, worked, whole);
     stream.updated = now;
   }
   load_ = load;
@@ -174,9 +178,14 @@ void Rank::start_collective(std::uint32_t index, const Issued& front) {
   stream.started = context_.queue.now();
   stream.launch_bound = SimTime{};
   communicators_[spec.communicator].stream = index;
-  collective_load_changes(front.op, 1);
+  change_load(load_ + load_step(front.op).waiting);
   const Membership& place = setup_.communicators[spec.communicator];
   context_.backend.arrive(place.instance, place.member, spec);
+}
+
+void Rank::collective_moves(CommunicatorId id) {
+  const LoadStep& step = load_step(streams_[communicators_[id].stream].current.op);
+  change_load(load_ - step.waiting + step.moving);
 }
 
 void Rank::collective_ended(CommunicatorId id) {
@@ -188,7 +197,7 @@ void Rank::collective_ended(CommunicatorId id) {
   for (std::uint32_t index = 0; index < streams_.size(); ++index) {
     if (streams_[index].blocked_communicator == id) dirty_ |= std::uint64_t{1} << index;
   }
-  collective_load_changes(op, -1);
+  change_load(load_ - load_step(op).moving);
   run();
 }
 

@@ -53,6 +53,12 @@ void Runtime::on_event(const simcore::Event& event) {
                                                static_cast<std::uint32_t>(event.payload & 0xffff));
 }
 
+void Runtime::collective_began(std::uint32_t instance) {
+  for (const State::Place& place : state_->places[instance]) {
+    state_->ranks[place.slot]->collective_moves(place.communicator);
+  }
+}
+
 void Runtime::member_finished(std::uint32_t instance, std::uint32_t member) {
   const State::Place& place = state_->places[instance][member];
   state_->ranks[place.slot]->collective_ended(place.communicator);

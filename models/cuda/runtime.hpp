@@ -21,6 +21,7 @@
 #include "models/cuda/caching_allocator.hpp"
 #include "models/cuda/collective_backend.hpp"
 #include "models/cuda/program.hpp"
+#include "models/cuda/rank_pace.hpp"
 #include "simcore/event_queue.hpp"
 #include "simcore/probe.hpp"
 
@@ -32,14 +33,21 @@ struct Membership {
   std::uint32_t member = 0;
 };
 
+/// What a collective in flight adds to a GPU's load number, by its phase.
+struct LoadStep {
+  std::uint32_t waiting = 0;  ///< its kernel waits for peers: it holds SMs and moves nothing
+  std::uint32_t moving = 0;   ///< from the last peer's arrival to its end
+  bool operator==(const LoadStep&) const = default;
+};
+
 /// How long each kernel of a program takes on one kind of device, alone and beside collectives.
 struct KernelTimes {
-  /// [set of running collectives][kernel]. The set is a mask of bits of `collective_bit`; set 0 is
-  /// the kernel alone. Either that set only, or all of them.
+  /// [load][kernel]. The load is the sum of the steps of the collectives in flight; load 0 is the
+  /// kernel alone.
   std::vector<std::vector<simcore::SimTime>> by_load;
-  /// By index into Program::collectives: which bit says that one like it runs; empty if no
-  /// collective slows kernels down.
-  std::vector<std::uint8_t> collective_bit;
+  /// By index into Program::collectives; empty if no collective slows kernels down. A communicator
+  /// runs one collective at a time, so that only sums over different communicators occur.
+  std::vector<LoadStep> steps;
 };
 
 /// What an allocation asks of the driver.
@@ -51,9 +59,12 @@ struct DeviceCalls {
 
 struct RankSetup {
   int rank = 0;
+  std::string job{};  ///< names ranks of jobs beside the first; empty: none other
   const Program* program = nullptr;
   const KernelTimes* kernel_times = nullptr;
   double compute_slowdown = 1;  ///< factor on every kernel's time, > 0
+  /// Jitter, pauses and death; null: none. Must outlive the runtime.
+  const RankPace* pace = nullptr;
   /// False: its allocations are those of another rank with the same program, and are passed over.
   /// That holds where no block is used by a second stream (record_stream): then the allocator's
   /// decisions do not depend on time.
@@ -61,6 +72,9 @@ struct RankSetup {
   /// For a rank that does not track memory: what its allocations cost all the same, by op (see
   /// rehearse_memory). Null: nothing.
   const std::vector<DeviceCalls>* device_calls = nullptr;
+  /// At the end of its program the last step begins anew, without end. Events of that step must
+  /// have been awaited within it. Only for ranks that do not track memory.
+  bool repeats_last_step = false;
   std::vector<Membership> communicators;  ///< index as Program::communicators
 };
 
@@ -154,6 +168,7 @@ class Runtime final : private simcore::EventReceiver, private CollectiveListener
 
  private:
   void on_event(const simcore::Event& event) override;
+  void collective_began(std::uint32_t instance) override;
   void member_finished(std::uint32_t instance, std::uint32_t member) override;
 
   struct State;

@@ -83,8 +83,9 @@ class Places {
 
 }  // namespace
 
-CommunicatorPlan::CommunicatorPlan(const Graph& graph, const CommunicatorSpec& spec)
-    : graph_(&graph), spec_(spec), on_nvswitch_(true), on_nvswitches_(true) {
+CommunicatorPlan::CommunicatorPlan(const Graph& graph, const CommunicatorSpec& spec,
+                                   const network::LinkOutages* outages)
+    : graph_(&graph), outages_(outages), spec_(spec), on_nvswitch_(true), on_nvswitches_(true) {
   assert(!spec.groups.empty());
   for (const std::vector<int>& group : spec.groups) {
     assert(!group.empty());
@@ -95,9 +96,16 @@ CommunicatorPlan::CommunicatorPlan(const Graph& graph, const CommunicatorSpec& s
   }
 }
 
-std::expected<CommunicatorPlan, NoRoute> CommunicatorPlan::make(const Graph& graph,
-                                                                const CommunicatorSpec& spec) {
-  CommunicatorPlan plan(graph, spec);
+std::optional<Pattern> CommunicatorPlan::pattern_of(const Traffic& traffic) const {
+  for (std::size_t pattern = 0; pattern < pattern_count; ++pattern) {
+    if (traffic_[pattern].get() == &traffic) return static_cast<Pattern>(pattern);
+  }
+  return std::nullopt;
+}
+
+std::expected<CommunicatorPlan, NoRoute> CommunicatorPlan::make(
+    const Graph& graph, const CommunicatorSpec& spec, const network::LinkOutages* outages) {
+  CommunicatorPlan plan(graph, spec, outages);
   if (const auto ring = plan.traffic(Pattern::ring); !ring) return std::unexpected(ring.error());
   return plan;
 }
@@ -112,15 +120,25 @@ std::expected<const Traffic*, NoRoute> CommunicatorPlan::traffic(Pattern pattern
   return known.get();
 }
 
-void CommunicatorPlan::follow(const PlannedCommunicator& planned) {
-  if (planned_ == &planned) return;
-  planned_ = &planned;
+void CommunicatorPlan::follow(const Planner& planner) {
+  if (followed_ == &planner) return;
+  followed_ = &planner;
   for (auto& known : traffic_) known.reset();
+  planned_.clear();
+  for (const std::vector<Domain>& domains : domains_) {
+    const auto shape = shape_of(*graph_, domains);
+    const auto plan = shape ? planner.plan(*shape) : std::unexpected(std::string());
+    if (!plan) {
+      planned_.clear();
+      return;
+    }
+    planned_.push_back(*plan);
+  }
 }
 
 std::optional<NoRoute> CommunicatorPlan::add_channels(TrafficBuilder& builder, std::size_t group,
                                                       Pattern pattern) const {
-  const ChannelHops channels(*graph_, domains_[group], *planned_);
+  const ChannelHops channels(*graph_, domains_[group], *planned_[group]);
   const bool ring = pattern != Pattern::trees && pattern != Pattern::multicast_trees;
   const int root = spec_.groups[group].front();
   for (const auto& [hop, share] : ring                        ? channels.rings()
@@ -134,15 +152,15 @@ std::optional<NoRoute> CommunicatorPlan::add_channels(TrafficBuilder& builder, s
 }
 
 std::expected<Traffic, NoRoute> CommunicatorPlan::build(Pattern pattern) const {
-  TrafficBuilder builder(*graph_);
+  TrafficBuilder builder(*graph_, outages_);
   for (std::size_t group = 0; group < rings_.size(); ++group) {
     std::optional<NoRoute> failed;
     switch (pattern) {
       case Pattern::ring:
       case Pattern::from_first:
       case Pattern::to_first:
-        failed = planned_ != nullptr ? add_channels(builder, group, pattern)
-                                     : add_rings(builder, group, pattern);
+        failed = !planned_.empty() ? add_channels(builder, group, pattern)
+                                   : add_rings(builder, group, pattern);
         break;
       case Pattern::neighbours:
         failed = add_messages(builder, group, 1);
@@ -156,7 +174,7 @@ std::expected<Traffic, NoRoute> CommunicatorPlan::build(Pattern pattern) const {
         add_multicast(builder, group, pattern);
         break;
       case Pattern::trees:
-        if (planned_ != nullptr) {
+        if (!planned_.empty()) {
           failed = add_channels(builder, group, pattern);
           break;
         }
@@ -166,7 +184,7 @@ std::expected<Traffic, NoRoute> CommunicatorPlan::build(Pattern pattern) const {
       case Pattern::multicast_trees:
         add_multicast(builder, group, Pattern::multicast);
         failed =
-            planned_ != nullptr ? add_channels(builder, group, pattern) : add_trees(builder, group);
+            !planned_.empty() ? add_channels(builder, group, pattern) : add_trees(builder, group);
         break;
     }
     if (failed) return std::unexpected(std::move(*failed));
@@ -192,7 +210,7 @@ std::optional<NoRoute> CommunicatorPlan::add_messages(TrafficBuilder& builder, s
                                                       std::size_t peers) const {
   const std::vector<int>& ranks = spec_.groups[group];
   std::optional<ChannelHops> channels;
-  if (planned_ != nullptr) channels.emplace(*graph_, domains_[group], *planned_);
+  if (!planned_.empty()) channels.emplace(*graph_, domains_[group], *planned_[group]);
   const Places places(*graph_, domains_[group], channels ? &*channels : nullptr);
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     for (std::size_t step = 1; step <= std::min(peers, ranks.size() - 1); ++step) {

@@ -37,8 +37,10 @@ inline constexpr std::size_t pattern_count = 10;
 class CommunicatorPlan {
  public:
   /// `graph` must outlive the plan.
-  static std::expected<CommunicatorPlan, NoRoute> make(const network::Graph& graph,
-                                                       const CommunicatorSpec& spec);
+  /// `outages`: links to go around, as they are when a pattern is worked out; null: none.
+  static std::expected<CommunicatorPlan, NoRoute> make(
+      const network::Graph& graph, const CommunicatorSpec& spec,
+      const network::LinkOutages* outages = nullptr);
 
   // The shape of the first group, which those of the others equal.
   int ranks() const { return rings_.front().ranks; }
@@ -51,16 +53,20 @@ class CommunicatorPlan {
   /// All GPUs of each node are.
   bool on_nvswitches() const { return on_nvswitches_; }
 
-  /// From now on rings and trees are the channels that NCCL found. The plan must be for this shape
-  /// and outlive this; traffic asked for before is no longer valid.
-  void follow(const PlannedCommunicator& planned);
+  /// From now on rings and trees are the channels that NCCL finds for each group; traffic asked for
+  /// before is no longer valid. Without effect if one of the groups has no plan. The planner must
+  /// outlive this.
+  void follow(const Planner& planner);
 
   /// The pattern's traffic. References stay valid as long as the plan.
   const Traffic& ring() const { return *traffic_[0]; }
   std::expected<const Traffic*, NoRoute> traffic(Pattern pattern);
+  /// Which pattern this plan's `traffic` is of.
+  std::optional<Pattern> pattern_of(const Traffic& traffic) const;
 
  private:
-  CommunicatorPlan(const network::Graph& graph, const CommunicatorSpec& spec);
+  CommunicatorPlan(const network::Graph& graph, const CommunicatorSpec& spec,
+                   const network::LinkOutages* outages);
   std::expected<Traffic, NoRoute> build(Pattern pattern) const;
   std::optional<NoRoute> add_rings(TrafficBuilder& builder, std::size_t group,
                                    Pattern pattern) const;
@@ -73,10 +79,12 @@ class CommunicatorPlan {
                                       Pattern pattern) const;
 
   const network::Graph* graph_;
+  const network::LinkOutages* outages_;
   CommunicatorSpec spec_;
   std::vector<std::vector<Domain>> domains_;  ///< by group
   std::vector<RingPlan> rings_;               ///< by group
-  const PlannedCommunicator* planned_ = nullptr;
+  const Planner* followed_ = nullptr;
+  std::vector<const PlannedCommunicator*> planned_;  ///< by group; empty: rings in general
   bool on_nvswitch_ = false;
   bool on_nvswitches_ = false;
   std::array<std::unique_ptr<Traffic>, pattern_count> traffic_;

@@ -86,7 +86,7 @@ std::expected<CarriedOut, NoRoute> NcclModel::carry_out(const cuda::CollectiveSp
   if (!shape) return stand_in(spec, plan, "a communicator with nodes of unequal size");
   const auto planned = planner_.plan(*shape);
   if (!planned) return stand_in(spec, plan, planned.error());
-  plan.follow(**planned);
+  plan.follow(planner_);
   return carry_out(spec, plan, **planned, path);
 }
 
@@ -139,7 +139,7 @@ std::expected<void, std::string> NcclModel::trace(const cuda::CollectiveSpec& sp
   if (plan.ranks() == 1 || !shape) return std::unexpected("the communicator has no channels");
   const auto planned = planner_.plan(*shape);
   if (!planned) return std::unexpected(planned.error());
-  plan.follow(**planned);
+  plan.follow(planner_);
   const auto collective = collective_of(spec.kind);
   if (!collective) {
     const auto pairs = plan.traffic(pattern_of(spec.kind, Algorithm::ring));

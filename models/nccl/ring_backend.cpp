@@ -1,5 +1,6 @@
 #include "models/nccl/ring_backend.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <utility>
 
@@ -77,9 +78,15 @@ std::uint32_t RingBackend::add_communicator(CommunicatorSpec spec) {
 std::expected<void, NoRoute> RingBackend::prepare(std::uint32_t instance) {
   Instance& in = instances_[instance];
   if (in.plan) return {};
-  auto plan = CommunicatorPlan::make(graph_, in.spec);
-  if (!plan) return std::unexpected(std::move(plan.error()));
-  in.plan = std::make_unique<CommunicatorPlan>(std::move(*plan));
+  std::vector<CommunicatorPlan> plans;
+  for (const std::vector<int>& group : in.spec.groups) {
+    auto plan = CommunicatorPlan::make(graph_, {in.spec.role, {group}, 1, {}}, outages_);
+    if (!plan) return std::unexpected(std::move(plan.error()));
+    plans.push_back(std::move(*plan));
+  }
+  in.plan = std::make_unique<CommunicatorPlan>(std::move(plans.front()));
+  plans.erase(plans.begin());
+  in.others = std::move(plans);
   return {};
 }
 
@@ -101,9 +108,8 @@ void RingBackend::arrive(std::uint32_t instance, std::uint32_t member, const Col
     in.record.first_arrival = queue_.now();
     in.first_member = member;
   } else if (!agree(*in.record.spec, spec)) {
-    const std::vector<int>& ranks = in.spec.groups.front();
-    fail(CollectiveMismatch{instance, in.spec.role, ranks[in.first_member], *in.record.spec,
-                            ranks[member], spec});
+    fail(CollectiveMismatch{instance, in.spec.role, in.spec.rank_of(in.first_member),
+                            *in.record.spec, in.spec.rank_of(member), spec});
     return;
   }
   if (++in.arrived == in.spec.members) begin(instance);
@@ -114,6 +120,7 @@ void RingBackend::begin(std::uint32_t instance) {
   Instance& in = instances_[instance];
   in.record.last_arrival = queue_.now();
   in.running = nullptr;
+  listener_->collective_began(instance);
   if (in.record.spec->fixed_time) {
     in.record.data_start = queue_.now();
     queue_.schedule(queue_.now() + *in.record.spec->fixed_time, *this, end_event, instance);
@@ -151,13 +158,65 @@ const RingBackend::Prepared* RingBackend::find_timing(std::uint32_t instance,
     return nullptr;
   }
   Prepared prepared{*timing, 0};
-  if (timing->traffic != nullptr) prepared.links = flows_.add_link_set(timing->traffic->uses);
+  if (timing->traffic != nullptr) {
+    const auto links = links_of(in, *timing->traffic);
+    if (!links) {
+      fail(links.error());
+      return nullptr;
+    }
+    prepared.links = *links;
+  }
   return &in.prepared.emplace(key, prepared).first->second;
 }
 
+/// The links of all groups that move in lockstep, where the first group's are those of `traffic`.
+std::expected<network::LinkSetId, NoRoute> RingBackend::links_of(Instance& in,
+                                                                 const Traffic& traffic) {
+  if (in.others.empty()) return flows_.add_link_set(traffic.uses);
+  const Pattern pattern = *in.plan->pattern_of(traffic);
+  std::vector<network::LinkUse> all = traffic.uses;
+  for (CommunicatorPlan& other : in.others) {
+    const auto its = other.traffic(pattern);
+    if (!its) return std::unexpected(its.error());
+    all.insert(all.end(), (*its)->uses.begin(), (*its)->uses.end());
+  }
+  std::ranges::stable_sort(all, {}, &network::LinkUse::link);
+  std::vector<network::LinkUse> summed;
+  for (const network::LinkUse& use : all) {
+    if (summed.empty() || summed.back().link != use.link) {
+      summed.push_back(use);
+    } else {
+      summed.back().weight += use.weight;
+    }
+  }
+  return flows_.add_link_set(summed);
+}
+
 void RingBackend::start_data(std::uint32_t instance) {
-  const Prepared& running = *instances_[instance].running;
-  flows_.start(running.links, running.timing.flow_bytes, running.timing.cap, *this, instance);
+  Instance& in = instances_[instance];
+  if (in.running == nullptr) return;  // an outage has left it without a way
+  const Prepared& running = *in.running;
+  in.flow =
+      flows_.start(running.links, running.timing.flow_bytes, running.timing.cap, *this, instance);
+}
+
+void RingBackend::outages_changed(const network::LinkOutages& outages) {
+  outages_ = &outages;
+  for (std::uint32_t instance = 0; instance < instances_.size(); ++instance) go_around(instance);
+}
+
+// A collective under way keeps its latency and its cap; only its data take other ways.
+void RingBackend::go_around(std::uint32_t instance) {
+  Instance& in = instances_[instance];
+  if (!in.plan) return;
+  const bool running = in.arrived == in.spec.members && in.running != nullptr;
+  in.prepared.clear();
+  in.plan.reset();
+  in.others.clear();
+  in.running = nullptr;
+  if (!running) return;
+  in.running = find_timing(instance, *in.record.spec);
+  if (in.running != nullptr && in.flow) flows_.move(*in.flow, in.running->links);
 }
 
 void RingBackend::on_event(const simcore::Event& event) {
@@ -176,6 +235,7 @@ void RingBackend::flow_finished(network::FlowId, std::uint64_t token) {
 void RingBackend::finish(std::uint32_t instance) {
   Instance& in = instances_[instance];
   in.record.end = queue_.now();
+  in.flow.reset();
   collective_finished(in.record);
   // A member may arrive with its next collective while the others are still being told.
   in.arrived = 0;

@@ -21,6 +21,7 @@
 #include "models/nccl/collective_model.hpp"
 #include "models/nccl/communicator.hpp"
 #include "models/network/flow_network.hpp"
+#include "models/network/link_schedule.hpp"
 #include "simcore/event_queue.hpp"
 #include "simcore/probe.hpp"
 
@@ -57,7 +58,8 @@ struct CollectiveRecord {
 
 class RingBackend final : public cuda::CollectiveBackend,
                           private simcore::EventReceiver,
-                          private network::FlowListener {
+                          private network::FlowListener,
+                          public network::LinkChangeListener {
  public:
   /// All must outlive the backend.
   RingBackend(const network::Graph& graph, network::FlowNetwork& flows, simcore::EventQueue& queue,
@@ -78,6 +80,10 @@ class RingBackend final : public cuda::CollectiveBackend,
   void arrive(std::uint32_t instance, std::uint32_t member,
               const cuda::CollectiveSpec& spec) override;
 
+  /// Links have failed or come back: what is under way goes on along new ways, and what is to come
+  /// is planned around the outages. Where there is no way, failure() says so.
+  void outages_changed(const network::LinkOutages& outages) override;
+
   /// The first thing that went wrong; its communicator stands still from then on.
   const std::optional<CollectiveFailure>& failure() const { return failure_; }
 
@@ -91,11 +97,14 @@ class RingBackend final : public cuda::CollectiveBackend,
   using Key = std::tuple<cuda::CollectiveKind, std::int64_t, gpu::DataType>;
   struct Instance {
     CommunicatorSpec spec;
-    std::unique_ptr<CommunicatorPlan> plan;
+    std::unique_ptr<CommunicatorPlan> plan;  ///< of the first group: how all are carried out
+    /// Of the other groups: each finds its ways by itself, as it would alone.
+    std::vector<CommunicatorPlan> others;
     std::map<Key, Prepared> prepared;
     std::uint32_t arrived = 0;
     std::uint32_t first_member = 0;
-    const Prepared* running = nullptr;  ///< null for a prescribed time
+    const Prepared* running = nullptr;    ///< null for a prescribed time
+    std::optional<network::FlowId> flow;  ///< while data move
     CollectiveRecord record;
   };
 
@@ -104,6 +113,8 @@ class RingBackend final : public cuda::CollectiveBackend,
   void begin(std::uint32_t instance);
   void start_data(std::uint32_t instance);
   void finish(std::uint32_t instance);
+  void go_around(std::uint32_t instance);
+  std::expected<network::LinkSetId, NoRoute> links_of(Instance& in, const Traffic& traffic);
   const Prepared* find_timing(std::uint32_t instance, const cuda::CollectiveSpec& spec);
   void fail(CollectiveFailure failure);
 
@@ -113,6 +124,7 @@ class RingBackend final : public cuda::CollectiveBackend,
   const CollectiveModel& model_;
   cuda::CollectiveListener* listener_ = nullptr;
   std::vector<Instance> instances_;
+  const network::LinkOutages* outages_ = nullptr;
   std::optional<CollectiveFailure> failure_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -20,15 +21,24 @@ SimTime mean(SimTime total, std::int64_t count) {
   return SimTime::picoseconds((total.picoseconds() + count / 2) / count);
 }
 
+/// Packets that take several ways take their mean time.
+SimTime scaled(SimTime time, double share) {
+  if (share >= 1) return time;
+  return SimTime::picoseconds(std::llround(static_cast<double>(time.picoseconds()) * share));
+}
+
 }  // namespace
 
-TrafficBuilder::TrafficBuilder(const network::Graph& graph)
-    : graph_(graph), weights_(graph.links().size(), 0) {}
+TrafficBuilder::TrafficBuilder(const network::Graph& graph, const network::LinkOutages* outages)
+    : graph_(graph), outages_(outages), weights_(graph.links().size(), 0) {}
 
-const std::vector<LinkId>& TrafficBuilder::route(VertexId from, VertexId to) {
+const std::vector<network::LinkUse>& TrafficBuilder::ways(VertexId from, VertexId to,
+                                                          double share) {
   const std::uint64_t key = std::uint64_t{from} << 32 | to;
-  const auto [entry, is_new] = routes_.try_emplace(key);
-  if (is_new) entry->second = graph_.route(from, to);
+  const auto [entry, is_new] = ways_.try_emplace(key);
+  if (is_new) {
+    entry->second = graph_.ways(from, to, {.outages = outages_, .loads = weights_, .share = share});
+  }
   return entry->second;
 }
 
@@ -53,12 +63,12 @@ bool TrafficBuilder::add_chain(std::span<const VertexId> devices, bool between_n
   SimTime latency;
   for (std::size_t i = 0; i + 1 < devices.size(); ++i) {
     if (devices[i] == devices[i + 1]) continue;
-    const std::vector<LinkId>& links = route(devices[i], devices[i + 1]);
-    if (links.empty()) return false;
-    for (const LinkId link : links) {
-      add_link(link, share);
-      note_kinds(link, between_nodes);
-      latency += graph_.links()[link].latency;
+    const std::vector<network::LinkUse>& uses = ways(devices[i], devices[i + 1], share);
+    if (uses.empty()) return false;
+    for (const network::LinkUse& use : uses) {
+      add_link(use.link, share * use.weight);
+      note_kinds(use.link, between_nodes);
+      latency += scaled(graph_.links()[use.link].latency, use.weight);
     }
   }
   if (!between_nodes) {

@@ -30,10 +30,12 @@ struct Traffic {
   bool network_by_cpu = false;   ///< a CPU lies between a GPU and its NIC
 };
 
-/// Adds up routes. Each pair of devices is routed once.
+/// Adds up ways as the cluster's routing chooses them. Each pair of devices is routed once.
 class TrafficBuilder {
  public:
-  explicit TrafficBuilder(const network::Graph& graph);
+  /// `outages`: links to go around; must outlive the builder.
+  explicit TrafficBuilder(const network::Graph& graph,
+                          const network::LinkOutages* outages = nullptr);
 
   /// Every byte of the flow puts `share` bytes on each link of the way. False if there is no way.
   bool add(const Hop& hop, double share);
@@ -47,11 +49,13 @@ class TrafficBuilder {
   Traffic finish();
 
  private:
-  const std::vector<network::LinkId>& route(network::VertexId from, network::VertexId to);
+  const std::vector<network::LinkUse>& ways(network::VertexId from, network::VertexId to,
+                                            double share);
   void note_kinds(network::LinkId id, bool between_nodes);
 
   const network::Graph& graph_;
-  std::unordered_map<std::uint64_t, std::vector<network::LinkId>> routes_;
+  const network::LinkOutages* outages_;
+  std::unordered_map<std::uint64_t, std::vector<network::LinkUse>> ways_;
   std::vector<double> weights_;  ///< by link; 0: not used
   std::vector<network::LinkId> touched_;
   Traffic made_;

@@ -1,9 +1,17 @@
 #include "models/network/bisection.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/push_relabel_max_flow.hpp>
+
+#include "models/network/adjacency.hpp"
+#include "models/network/colour_refinement.hpp"
 
 namespace shardsim::network {
 
@@ -32,20 +40,76 @@ void add_cable(FlowGraph& flow, VertexId from, VertexId to, long capacity) {
 simcore::BitRate bisection_bandwidth(const Graph& graph) {
   const int gpus = graph.gpu_count();
   if (gpus < 2) return {};
-  const auto count = static_cast<VertexId>(graph.vertices().size());
-  FlowGraph flow(count + 2);
-  long all = 0;
+  enum Side : std::uint32_t { neither, first, second };
+  std::vector<std::uint32_t> sides(graph.vertices().size(), neither);
+  for (int rank = 0; rank < gpus; ++rank) sides[graph.gpu(rank)] = rank < gpus / 2 ? first : second;
+  const Colouring alike = refine_colours(graph, sides);
+
+  std::map<std::pair<std::uint32_t, std::uint32_t>, double> cables;
+  double all = 0;
   for (const Link& link : graph.links()) {
-    const long capacity = static_cast<long>(link.bandwidth.bytes_per_second / 1e6);
-    add_cable(flow, link.from, link.to, capacity);
-    all += capacity;
+    const auto between = std::pair(alike.colour_of[link.from], alike.colour_of[link.to]);
+    if (between.first != between.second) cables[between] += link.bandwidth.bytes_per_second;
+    all += link.bandwidth.bytes_per_second;
   }
-  for (int rank = 0; rank < gpus; ++rank) {
-    const bool first = rank < gpus / 2;
-    add_cable(flow, first ? count : graph.gpu(rank), first ? graph.gpu(rank) : count + 1, all);
+  const auto megabytes = [](double bytes) { return std::lround(bytes / 1e6); };
+  const auto source = static_cast<VertexId>(alike.colours);
+  FlowGraph flow(alike.colours + 2);
+  for (const auto& [between, bandwidth] : cables) {
+    add_cable(flow, between.first, between.second, megabytes(bandwidth));
   }
-  const long most = boost::push_relabel_max_flow(flow, count, count + 1);
+  std::vector<bool> joined(alike.colours, false);
+  for (std::size_t v = 0; v < sides.size(); ++v) {
+    const std::uint32_t colour = alike.colour_of[v];
+    if (sides[v] == neither || joined[colour]) continue;
+    joined[colour] = true;
+    const bool sends = sides[v] == first;
+    add_cable(flow, sends ? source : colour, sends ? colour : source + 1, megabytes(all));
+  }
+  const long most = boost::push_relabel_max_flow(flow, source, source + 1);
   return simcore::BitRate{static_cast<double>(most) * 1e6};
+}
+
+std::optional<std::size_t> network_diameter(const Graph& graph) {
+  constexpr std::size_t unseen = ~std::size_t{0};
+  const std::span<const Vertex> vertices = graph.vertices();
+  Adjacency network;
+  std::size_t nics = 0;
+  for (const Vertex& vertex : vertices) {
+    network.add_vertex();
+    nics += vertex.kind == DeviceKind::nic ? 1 : 0;
+  }
+  if (nics < 2) return std::nullopt;
+  const std::span<const Link> links = graph.links();
+  for (LinkId link = 0; link < links.size(); ++link) {
+    if (links[link].kind == LinkKind::network) {
+      network.add_link(links[link].from, links[link].to, link);
+    }
+  }
+  const Colouring alike = refine_colours(graph);
+  std::vector<bool> looked(alike.colours, false);
+  std::size_t farthest = 0;
+  for (VertexId start = 0; start < vertices.size(); ++start) {
+    if (vertices[start].kind != DeviceKind::nic || looked[alike.colour_of[start]]) continue;
+    looked[alike.colour_of[start]] = true;
+    std::vector<std::size_t> distance(vertices.size(), unseen);
+    distance[start] = 0;
+    std::vector<VertexId> open{start};
+    std::size_t reached = 0;
+    for (std::size_t i = 0; i < open.size(); ++i) {  // grows on the way
+      if (vertices[open[i]].kind == DeviceKind::nic) {
+        ++reached;
+        farthest = std::max(farthest, distance[open[i]]);
+      }
+      for (const Arc& arc : network.from(open[i])) {
+        if (distance[arc.other] != unseen) continue;
+        distance[arc.other] = distance[open[i]] + 1;
+        open.push_back(arc.other);
+      }
+    }
+    if (reached < nics) return std::nullopt;
+  }
+  return farthest;
 }
 
 }  // namespace shardsim::network

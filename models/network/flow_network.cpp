@@ -33,6 +33,9 @@ struct FlowNetwork::State final : simcore::EventReceiver {
   void on_event(const simcore::Event& event) override;
   FlowId start(LinkSetId set, double bytes, double cap, FlowListener& listener,
                std::uint64_t token);
+  void move(FlowId id, LinkSetId set);
+  double bytes_left(FlowId id) const;
+  void join(FlowId id, LinkSetId set, double cap);
   void set_bandwidth(LinkId link, double bandwidth);
   double rate(FlowId flow);
   LinkStatistics statistics(LinkId link) const;
@@ -135,7 +138,8 @@ void FlowNetwork::State::remove_variable(VariableId variable) {
 
 void FlowNetwork::State::note_change(VariableId variable) {
   schedule_solve();
-  if (std::exchange(variables[variable].changed, true)) return;
+  if (variables[variable].changed != 0) return;
+  variables[variable].changed = 1;
   changed.push_back(variable);
 }
 
@@ -162,6 +166,13 @@ FlowId FlowNetwork::State::start(LinkSetId set, double bytes, double cap, FlowLi
     sets.release_unused(set);
     return id;
   }
+  const FlowId id = flows.add(flow);
+  join(id, set, cap);
+  return id;
+}
+
+/// The flow, with the bytes that stand in its record, runs over the set from now on.
+void FlowNetwork::State::join(FlowId id, LinkSetId set, double cap) {
   const VariableId variable = find_variable(set, cap);
   VariableProgress& progress = variables[variable];
   std::uint32_t& count = sharing.loads()[variable].count;
@@ -170,15 +181,41 @@ FlowId FlowNetwork::State::start(LinkSetId set, double bytes, double cap, FlowLi
     progress.begins = 0;
     progress.base_time = queue.now();
   }
+  Flow& flow = flows[id];
   flow.variable = variable;
   flow.begin = progress.moved_at(queue.now());
-  flow.target = flow.begin + bytes;
+  flow.target = flow.begin + flow.bytes;
   progress.begins += flow.begin;
   ++count;
-  const FlowId id = flows.add(flow);
   set_first(progress, flows.insert(progress.first_to_end, id));
   note_change(variable);
-  return id;
+}
+
+double FlowNetwork::State::bytes_left(FlowId id) const {
+  const Flow& flow = flows[id];
+  if (flow.variable == none) return 0;
+  return std::clamp(flow.target - variables[flow.variable].moved_at(queue.now()), 0.0, flow.bytes);
+}
+
+void FlowNetwork::State::move(FlowId id, LinkSetId set) {
+  const VariableId old = flows[id].variable;
+  if (old == none || variables[old].set == set) return sets.release_unused(set);
+  const double left = bytes_left(id);
+  const double cap = sharing.cap(old);
+  VariableProgress& progress = variables[old];
+  set_first(progress, flows.take_out(progress.first_to_end, id));
+  progress.completed += flows[id].bytes - left;
+  progress.begins -= flows[id].begin;
+  --sharing.loads()[old].count;
+  set_finish(old);
+  note_change(old);
+  flows[id].bytes = left;
+  if (sets.at(set).links.size == 0 && cap <= 0) {
+    flows[id].variable = none;
+    queue.schedule(queue.now(), *this, immediate_event, id);
+    return sets.release_unused(set);
+  }
+  join(id, set, cap);
 }
 
 void FlowNetwork::State::deliver(FlowId flow) {
@@ -242,7 +279,8 @@ void FlowNetwork::State::schedule_solve() {
 void FlowNetwork::State::report_change(VariableId variable) {
   VariableProgress& progress = variables[variable];
   VariableLoad& load = sharing.loads()[variable];
-  const std::uint32_t before = std::exchange(progress.solved_count, load.count);
+  const std::uint32_t before = progress.solved_count;
+  progress.solved_count = load.count & ~(1U << 31U);
   if (load.count < before) {
     for (const VariableUse& use : sharing.uses(variable)) {
       solver.flows_left(use.link_class, progress.rate);
@@ -279,7 +317,7 @@ void FlowNetwork::State::solve() {
   counters.rates_solved += solved.size();
   for (const VariableId variable : solved) take_rate(variable, sharing.loads()[variable].rate);
   for (const VariableId variable : changed) {
-    variables[variable].changed = false;
+    variables[variable].changed = 0;
     if (sharing.loads()[variable].count == 0) continue;
     take_rate(variable, sharing.loads()[variable].rate);
     set_finish(variable);
@@ -362,6 +400,14 @@ FlowId FlowNetwork::start(LinkSetId set, double bytes, BitRate cap, FlowListener
                           std::uint64_t token) {
   return state_->start(set, bytes, cap.bytes_per_second, listener, token);
 }
+
+void FlowNetwork::move(FlowId flow, LinkSetId set) { state_->move(flow, set); }
+
+void FlowNetwork::move(FlowId flow, std::span<const LinkUse> uses) {
+  state_->move(flow, state_->sets.intern(uses));
+}
+
+double FlowNetwork::bytes_left(FlowId flow) const { return state_->bytes_left(flow); }
 
 BitRate FlowNetwork::rate(FlowId flow) const { return BitRate{state_->rate(flow)}; }
 

@@ -24,11 +24,6 @@
 
 namespace shardsim::network {
 
-struct LinkUse {
-  LinkId link = 0;
-  double weight = 1;  ///< bytes on the link per byte of the flow, > 0
-};
-
 /// Valid until the flow has finished; then it may name another one.
 using FlowId = std::uint32_t;
 /// A set of links known to the network.
@@ -71,6 +66,12 @@ class FlowNetwork {
                FlowListener& listener, std::uint64_t token);
   FlowId start(LinkSetId set, double bytes, simcore::BitRate cap, FlowListener& listener,
                std::uint64_t token);
+  /// A running flow goes on over another set of links with the bytes that it has left; its name,
+  /// cap and listener stay. Without links and cap it ends at the present time, by an event.
+  void move(FlowId flow, LinkSetId set);
+  void move(FlowId flow, std::span<const LinkUse> uses);
+  /// Bytes that a running flow has still to move.
+  double bytes_left(FlowId flow) const;
   /// Present rate of a running flow; 0 while a link of it has no bandwidth.
   simcore::BitRate rate(FlowId flow) const;
   /// Changes a link's bandwidth now (degraded, failed: 0, repaired).

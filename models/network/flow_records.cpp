@@ -4,11 +4,6 @@
 
 namespace shardsim::network {
 
-namespace {
-constexpr double picoseconds_per_second = 1e12;
-constexpr double latest_picosecond = 4e18;  // half of what SimTime holds: sums stay in range
-}  // namespace
-
 FlowId FlowPool::add(const Flow& flow) {
   if (free_.empty()) {
     flows_.push_back(flow);
@@ -52,13 +47,20 @@ FlowId FlowPool::remove_root(FlowId root) {
   return merged;
 }
 
-simcore::SimTime VariableProgress::first_end() const {
-  if (rate <= 0) return simcore::SimTime::never();
-  const double wait = (next_target - moved) / rate * picoseconds_per_second;
-  if (wait > latest_picosecond) return simcore::SimTime::never();
-  const auto whole = static_cast<std::int64_t>(wait);
-  const bool up = wait - static_cast<double>(whole) >= 0.5;
-  return base_time + simcore::SimTime::picoseconds(up ? whole + 1 : whole);
+FlowId FlowPool::take_out(FlowId root, FlowId flow) {
+  if (root == flow) return remove_root(root);
+  std::vector<FlowId> open{root};
+  FlowId rest = none;
+  while (!open.empty()) {
+    const FlowId at = open.back();
+    open.pop_back();
+    for (FlowId child = std::exchange(flows_[at].child, none); child != none;) {
+      open.push_back(child);
+      child = std::exchange(flows_[child].sibling, none);
+    }
+    if (at != flow) rest = insert(rest, at);
+  }
+  return rest;
 }
 
 }  // namespace shardsim::network

@@ -33,9 +33,11 @@ class FlowPool {
   Flow& operator[](FlowId id) { return flows_[id]; }
   const Flow& operator[](FlowId id) const { return flows_[id]; }
 
-  /// Pairing heap ordered by (target, sequence); both return the new root.
+  /// Pairing heap ordered by (target, sequence); all return the new root.
   FlowId insert(FlowId root, FlowId flow) { return root == none ? flow : meld(root, flow); }
   FlowId remove_root(FlowId root);
+  /// Any flow of the heap; looks at all of them.
+  FlowId take_out(FlowId root, FlowId flow);
 
  private:
   FlowId meld(FlowId a, FlowId b);
@@ -44,23 +46,36 @@ class FlowPool {
   std::vector<FlowId> free_;
 };
 
-/// Progress of a variable; its rate as the solver sees it is in the SharingGraph's load.
-struct VariableProgress {
+/// Progress of a variable; its rate as the solver sees it is in the SharingGraph's load. One cache
+/// line, for every rate that changes touches one.
+struct alignas(64) VariableProgress {
   double rate = 0;   ///< bytes/s in force since base_time
   double moved = 0;  ///< progress at base_time
   simcore::SimTime base_time;
   double next_target = infinity;  ///< of the flow that ends first; infinity without flows
   double begins = 0;              ///< sum of `begin` over running flows
   double completed = 0;  ///< bytes of flows that have ended, not yet in the links' statistics
-  std::uint32_t solved_count = 0;  ///< running flows when rates were last found
-  FlowId first_to_end = none;      ///< root of the heap
+  std::uint32_t solved_count : 31 = 0;  ///< running flows when rates were last found
+  std::uint32_t changed : 1 = 0;        ///< flows came or went since rates were last found
+  FlowId first_to_end = none;           ///< root of the heap
   LinkSetId set = none;
   VariableId next_in_set = none;
-  bool changed = false;  ///< flows came or went since rates were last found
 
   double moved_at(simcore::SimTime now) const { return moved + rate * (now - base_time).seconds(); }
   /// Picosecond nearest to the moment at which the first flow ends; never if none does.
   simcore::SimTime first_end() const;
 };
+static_assert(sizeof(VariableProgress) == 64);
+
+inline simcore::SimTime VariableProgress::first_end() const {
+  constexpr double picoseconds_per_second = 1e12;
+  constexpr double latest_picosecond = 4e18;  // half of what SimTime holds: sums stay in range
+  if (rate <= 0) return simcore::SimTime::never();
+  const double wait = (next_target - moved) / rate * picoseconds_per_second;
+  if (wait > latest_picosecond) return simcore::SimTime::never();
+  const auto whole = static_cast<std::int64_t>(wait);
+  const bool up = wait - static_cast<double>(whole) >= 0.5;
+  return base_time + simcore::SimTime::picoseconds(up ? whole + 1 : whole);
+}
 
 }  // namespace shardsim::network

@@ -3,29 +3,19 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
-#include <functional>
+#include <map>
 
-#include <boost/graph/adjacency_list.hpp>
-#include <boost/graph/filtered_graph.hpp>
-#include <boost/graph/strong_components.hpp>
-#include <boost/property_map/property_map.hpp>
 #include <fmt/format.h>
 
+#include "models/network/adjacency.hpp"
 #include "models/network/device_name.hpp"
 #include "models/network/route_search.hpp"
+#include "models/network/routing.hpp"
 #include "simcore/diagnostics.hpp"
 
 namespace shardsim::network {
 
 namespace {
-
-struct LinkProperty {
-  LinkId id = 0;
-};
-
-// Sets keep the links of a vertex in order of the other end, which makes every walk deterministic.
-using Adjacency = boost::adjacency_list<boost::setS, boost::vecS, boost::bidirectionalS,
-                                        boost::no_property, LinkProperty>;
 
 constexpr std::array link_kinds{LinkKind::nvlink, LinkKind::pcie, LinkKind::cpu_interconnect,
                                 LinkKind::network};
@@ -54,38 +44,20 @@ struct Graph::State {
   std::vector<std::size_t> ports;                 ///< by vertex: of a NIC, its port on its switch
   std::vector<std::size_t> used_ports;            ///< by vertex: of a switch
 
-  // What RouteSearch asks for.
-  template <class Visit>
-  void for_each_link_from(VertexId v, Visit visit) const {
-    const auto [begin, end] = boost::out_edges(v, adjacency);
-    for (auto edge = begin; edge != end; ++edge) {
-      visit(static_cast<VertexId>(boost::target(*edge, adjacency)), adjacency[*edge].id);
-    }
-  }
-  template <class Visit>
-  void for_each_link_to(VertexId v, Visit visit) const {
-    const auto [begin, end] = boost::in_edges(v, adjacency);
-    for (auto edge = begin; edge != end; ++edge) {
-      visit(static_cast<VertexId>(boost::source(*edge, adjacency)), adjacency[*edge].id);
-    }
-  }
-  std::size_t link_count_from(VertexId v) const { return boost::out_degree(v, adjacency); }
-  std::size_t link_count_to(VertexId v) const { return boost::in_degree(v, adjacency); }
-  std::size_t vertex_count() const { return vertices.size(); }
-  const Vertex& vertex(VertexId v) const { return vertices[v]; }
-  const Link& link(LinkId l) const { return links[l]; }
-  std::size_t slot(VertexId v) const { return slots[v]; }
+  RoutingSpec routing;
+  std::map<std::pair<VertexId, VertexId>, std::vector<LinkId>> table;  ///< of static routes
+
+  RouteTerrain terrain() const { return {adjacency, vertices, links}; }
   std::size_t slots_of(int node) const {
     return devices[static_cast<std::size_t>(node + 1)].size();
   }
-  std::size_t port(VertexId v) const { return ports[v]; }
-
-  std::vector<LinkId> search(VertexId from, VertexId to) const;
+  Ways search(VertexId from, VertexId to, const LinkOutages* outages) const;
+  std::size_t target_port(const Ways& ways) const;
   std::vector<NicDistance> nic_distances(int rank) const;
   std::vector<VertexId> nearest_nics(int rank) const;
-  /// Number of the strong component of each vertex; without GPUs as transit, or with.
-  std::vector<std::size_t> components(bool through_gpus) const;
-  /// Whether there is a component of other devices that every GPU has links to and from.
+  /// Whether each vertex can be reached from `start`, along links or against them.
+  std::vector<bool> reach(VertexId start, bool along, bool through_gpus) const;
+  /// Whether there is a strong component of other devices that every GPU has links to and from.
   bool gpus_share_component() const;
 };
 
@@ -97,7 +69,8 @@ Graph& Graph::operator=(Graph&&) noexcept = default;
 VertexId Graph::add_vertex(const Vertex& vertex) {
   assert(vertex.node >= -1);
   State& s = *state_;
-  const auto id = static_cast<VertexId>(boost::add_vertex(s.adjacency));
+  const auto id = static_cast<VertexId>(s.vertices.size());
+  s.adjacency.add_vertex();
   const auto node = static_cast<std::size_t>(vertex.node + 1);
   if (node >= s.devices.size()) {
     s.devices.resize(node + 1);
@@ -122,7 +95,7 @@ LinkId Graph::add_link(const Link& link) {
   assert(link.kind == LinkKind::nvlink || link.kind == LinkKind::network ||
          s.vertices[link.from].node == s.vertices[link.to].node);
   const auto id = static_cast<LinkId>(s.links.size());
-  const bool added = boost::add_edge(link.from, link.to, LinkProperty{id}, s.adjacency).second;
+  const bool added = s.adjacency.add_link(link.from, link.to, id);
   assert(added);
   static_cast<void>(added);
   s.links.push_back(link);
@@ -142,14 +115,12 @@ std::span<const VertexId> Graph::devices_of(int node) const {
 
 std::vector<LinkId> Graph::links_from(VertexId vertex) const {
   std::vector<LinkId> links;
-  state_->for_each_link_from(vertex, [&](VertexId, LinkId link) { links.push_back(link); });
+  for (const Arc& arc : state_->adjacency.from(vertex)) links.push_back(arc.link);
   return links;
 }
 
 std::optional<LinkId> Graph::find_link(VertexId from, VertexId to) const {
-  const auto [edge, found] = boost::edge(from, to, state_->adjacency);
-  if (!found) return std::nullopt;
-  return state_->adjacency[edge].id;
+  return state_->adjacency.find(from, to);
 }
 
 int Graph::gpu_count() const { return static_cast<int>(state_->gpus.size()); }
@@ -195,7 +166,7 @@ std::expected<std::vector<LinkId>, std::string> Graph::links_named(std::string_v
     const auto vertex = device(name);
     if (!vertex) return std::unexpected(vertex.error());
     std::vector<LinkId> links = links_from(*vertex);
-    state_->for_each_link_to(*vertex, [&](VertexId, LinkId link) { links.push_back(link); });
+    for (const Arc& arc : state_->adjacency.to(*vertex)) links.push_back(arc.link);
     return links;
   }
   const bool both = arrow > 0 && name[arrow - 1] == '<';
@@ -213,7 +184,7 @@ std::expected<std::vector<LinkId>, std::string> Graph::links_named(std::string_v
   return links;
 }
 
-std::vector<LinkId> Graph::State::search(VertexId from, VertexId to) const {
+Ways Graph::State::search(VertexId from, VertexId to, const LinkOutages* outages) const {
   if (from == to) return {};
   const int from_node = vertices[from].node;
   const int to_node = vertices[to].node;
@@ -221,20 +192,84 @@ std::vector<LinkId> Graph::State::search(VertexId from, VertexId to) const {
   for (const LinkKind worst : link_kinds) {
     // PCIe and CPU links stay within a node.
     if (apart && (worst == LinkKind::pcie || worst == LinkKind::cpu_interconnect)) continue;
-    std::vector<LinkId> route =
-        RouteSearch(*this, from, to, {.worst = worst, .everywhere = false}).run();
-    if (!route.empty()) return route;
+    Ways ways = find_ways(terrain(), from, to, {worst, false, outages});
+    if (ways.levels() > 0) return ways;
   }
-  return RouteSearch(*this, from, to, {.worst = LinkKind::network, .everywhere = true}).run();
+  return find_ways(terrain(), from, to, {LinkKind::network, true, outages});
+}
+
+/// Port of the NIC by which the ways arrive.
+std::size_t Graph::State::target_port(const Ways& ways) const {
+  if (vertices[ways.to].kind == DeviceKind::nic) return ports[ways.to];
+  for (std::size_t level = ways.levels(); level-- > 0;) {
+    for (const RouteStep& step : ways.steps(level)) {
+      if (vertices[step.from].kind == DeviceKind::nic) return ports[step.from];
+    }
+  }
+  return 0;
 }
 
 std::vector<LinkId> Graph::route(VertexId from, VertexId to) const {
-  return state_->search(from, to);
+  const State& s = *state_;
+  const Ways ways = s.search(from, to, nullptr);
+  std::vector<LinkId> route;
+  for (const LinkUse& use :
+       choose_ways(ways, RoutingSpec{}, {}, s.vertices, s.links, s.target_port(ways))) {
+    route.push_back(use.link);
+  }
+  return route;
 }
 
-bool Graph::reachable(VertexId from, VertexId to) const {
-  return from == to || !state_->search(from, to).empty();
+std::vector<LinkUse> Graph::ways(VertexId from, VertexId to, const RouteRequest& request) const {
+  const State& s = *state_;
+  if (const auto given = s.table.find({from, to}); given != s.table.end()) {
+    std::vector<LinkUse> way;
+    bool whole = true;
+    for (const LinkId link : given->second) {
+      way.push_back({link, 1});
+      whole &= !request.outages || !request.outages->down(link);
+    }
+    if (whole) return way;
+  }
+  const Ways ways = s.search(from, to, request.outages);
+  return choose_ways(ways, s.routing, request, s.vertices, s.links, s.target_port(ways));
 }
+
+std::optional<std::size_t> Graph::distance(VertexId from, VertexId to) const {
+  if (from == to) return 0;
+  const std::size_t hops = state_->search(from, to, nullptr).levels();
+  return hops > 0 ? std::optional(hops) : std::nullopt;
+}
+
+std::expected<void, std::string> Graph::set_routing(const RoutingSpec& routing) {
+  State& s = *state_;
+  s.routing = routing;
+  s.table.clear();
+  for (const StaticRouteSpec& route : routing.routes) {
+    std::vector<std::string> names{route.from};
+    names.insert(names.end(), route.via.begin(), route.via.end());
+    names.push_back(route.to);
+    std::vector<VertexId> stops;
+    std::vector<LinkId> links;
+    for (const std::string& name : names) {
+      const auto stop = find_vertex(name);
+      if (!stop) return std::unexpected(fmt::format("there is no device '{}'", name));
+      if (!stops.empty()) {
+        const auto link = find_link(stops.back(), *stop);
+        if (!link) {
+          return std::unexpected(
+              fmt::format("no link leads from '{}' to '{}'", vertex_name(stops.back()), name));
+        }
+        links.push_back(*link);
+      }
+      stops.push_back(*stop);
+    }
+    s.table[{stops.front(), stops.back()}] = std::move(links);
+  }
+  return {};
+}
+
+bool Graph::reachable(VertexId from, VertexId to) const { return distance(from, to).has_value(); }
 
 std::vector<NicDistance> Graph::State::nic_distances(int rank) const {
   const VertexId gpu = gpus[static_cast<std::size_t>(rank)];
@@ -248,15 +283,15 @@ std::vector<NicDistance> Graph::State::nic_distances(int rank) const {
     for (std::size_t hops = 1; !frontier.empty(); ++hops) {
       std::vector<VertexId> next;
       for (const VertexId u : frontier) {
-        for_each_link_from(u, [&](VertexId v, LinkId link) {
-          if (vertices[v].node != node || vertices[v].kind == DeviceKind::gpu) return;
-          if (links[link].kind > worst || seen[slots[v]]) return;
+        for (const auto& [v, link] : adjacency.from(u)) {
+          if (vertices[v].node != node || vertices[v].kind == DeviceKind::gpu) continue;
+          if (links[link].kind > worst || seen[slots[v]]) continue;
           seen[slots[v]] = true;
           next.push_back(v);
-          if (vertices[v].kind != DeviceKind::nic || known[slots[v]]) return;
+          if (vertices[v].kind != DeviceKind::nic || known[slots[v]]) continue;
           known[slots[v]] = true;
           nics.push_back({worst, hops, v});
-        });
+        }
       }
       frontier = std::move(next);
     }
@@ -299,42 +334,46 @@ std::vector<VertexId> Graph::rail_nics(int rank) const {
           nics.begin() + static_cast<std::ptrdiff_t>((place + 1) * nics.size() / sharers)};
 }
 
-std::vector<std::size_t> Graph::State::components(bool through_gpus) const {
-  const std::function<bool(const Adjacency::edge_descriptor&)> counts =
-      [&](const Adjacency::edge_descriptor& edge) {
-        return through_gpus || (vertices[boost::source(edge, adjacency)].kind != DeviceKind::gpu &&
-                                vertices[boost::target(edge, adjacency)].kind != DeviceKind::gpu);
-      };
-  const boost::filtered_graph filtered(adjacency, counts);
-  std::vector<std::size_t> component(vertices.size());
-  boost::strong_components(
-      filtered, boost::make_iterator_property_map(component.begin(),
-                                                  boost::get(boost::vertex_index, adjacency)));
-  return component;
+std::vector<bool> Graph::State::reach(VertexId start, bool along, bool through_gpus) const {
+  std::vector<bool> reached(vertices.size(), false);
+  reached[start] = true;
+  std::vector<VertexId> open{start};
+  while (!open.empty()) {
+    const VertexId at = open.back();
+    open.pop_back();
+    for (const Arc& arc : along ? adjacency.from(at) : adjacency.to(at)) {
+      if (reached[arc.other]) continue;
+      if (!through_gpus && vertices[arc.other].kind == DeviceKind::gpu) continue;
+      reached[arc.other] = true;
+      open.push_back(arc.other);
+    }
+  }
+  return reached;
 }
 
 bool Graph::State::gpus_share_component() const {
-  const std::vector<std::size_t> component = components(false);
-  const auto joins = [&](VertexId gpu, std::size_t wanted) {
-    bool out = false;
-    bool in = false;
-    for_each_link_from(gpu, [&](VertexId v, LinkId) { out |= component[v] == wanted; });
-    for_each_link_to(gpu, [&](VertexId v, LinkId) { in |= component[v] == wanted; });
-    return out && in;
-  };
-  bool shared = false;
-  for_each_link_from(gpus[0], [&](VertexId v, LinkId) {
-    shared |= std::ranges::all_of(gpus, [&](VertexId gpu) { return joins(gpu, component[v]); });
-  });
-  return shared;
+  for (const Arc& first : adjacency.from(gpus[0])) {
+    if (vertices[first.other].kind == DeviceKind::gpu) continue;
+    const std::vector<bool> ahead = reach(first.other, true, false);
+    const std::vector<bool> behind = reach(first.other, false, false);
+    const auto in_component = [&](const Arc& arc) { return ahead[arc.other] && behind[arc.other]; };
+    if (std::ranges::all_of(gpus, [&](VertexId gpu) {
+          return std::ranges::any_of(adjacency.from(gpu), in_component) &&
+                 std::ranges::any_of(adjacency.to(gpu), in_component);
+        })) {
+      return true;
+    }
+  }
+  return false;
 }
 
 std::optional<std::pair<VertexId, VertexId>> Graph::disconnected_pair() const {
   const State& s = *state_;
   if (s.gpus.empty()) return std::nullopt;
-  const std::vector<std::size_t> component = s.components(true);
+  const std::vector<bool> ahead = s.reach(s.gpus[0], true, true);
+  const std::vector<bool> behind = s.reach(s.gpus[0], false, true);
   for (VertexId v = 0; v < s.vertices.size(); ++v) {
-    if (component[v] != component[s.gpus[0]]) return {{s.gpus[0], v}};
+    if (!ahead[v] || !behind[v]) return {{s.gpus[0], v}};
   }
   if (s.gpus_share_component()) return std::nullopt;
   for (const VertexId a : s.gpus) {

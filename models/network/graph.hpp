@@ -43,6 +43,32 @@ struct Link {
   simcore::SimTime latency;
 };
 
+struct LinkUse {
+  LinkId link = 0;
+  double weight = 1;  ///< bytes on the link per byte of the flow, > 0
+};
+
+/// Links that carry nothing at present.
+class LinkOutages {
+ public:
+  explicit LinkOutages(std::size_t links) : down_(links, false) {}
+  bool down(LinkId link) const { return down_[link]; }
+  void set(LinkId link, bool down) { down_[link] = down; }
+
+ private:
+  std::vector<bool> down_;
+};
+
+/// What a way depends on beside its two ends.
+struct RouteRequest {
+  std::uint64_t flow = 0;                ///< tells flows between the same ends apart, for ECMP
+  const LinkOutages* outages = nullptr;  ///< links to avoid; nothing: none
+  std::span<const double> loads{};       ///< bytes by link, for adaptive routing; empty: none
+  double share = 1;                      ///< bytes that this way adds to them
+};
+
+struct RoutingSpec;
+
 class Graph {
  public:
   Graph();
@@ -86,6 +112,14 @@ class Graph {
   /// Empty if `from` == `to`; an unreachable target is reported by `reachable`.
   std::vector<LinkId> route(VertexId from, VertexId to) const;
   bool reachable(VertexId from, VertexId to) const;
+  /// The way, or with packet spraying the share of each link of all ways, that the cluster's
+  /// routing chooses (routing.hpp) among the shortest; `route` with its shares of 1 unless
+  /// set_routing said otherwise. Empty if `from` == `to` or if there is no way.
+  std::vector<LinkUse> ways(VertexId from, VertexId to, const RouteRequest& request = {}) const;
+  /// Hops of the shortest route; nothing if there is none.
+  std::optional<std::size_t> distance(VertexId from, VertexId to) const;
+  /// The error names a device of a static table that does not exist or is not joined to the next.
+  std::expected<void, std::string> set_routing(const RoutingSpec& routing);
 
   /// NICs of the GPU's node, nearest first (as routes are compared), ties by index; empty if the
   /// node has none or the GPU reaches none of them inside the node.

@@ -1,6 +1,7 @@
 #include "models/network/max_min_solver.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 
 namespace shardsim::network {
@@ -13,11 +14,14 @@ constexpr double same_level = 1 + 1e-12;
 // sum the class is summed anew.
 constexpr double trusted_share = 1.0 / 1024;
 constexpr int bound_iterations = 8;
-}  // namespace
 
-bool MaxMinSolver::later(const Fill& a, const Fill& b) {
-  return a.level != b.level ? a.level > b.level : a.link_class > b.link_class;
+/// `value` where `mask` is all ones, 0 where it is 0, without a branch; also if `value` is
+/// infinite.
+double select(std::uint32_t mask, double value) {
+  const auto wide = static_cast<std::uint64_t>(static_cast<std::int32_t>(mask));
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) & wide);
 }
+}  // namespace
 
 void MaxMinSolver::mark_class(ClassId link_class) {
   if (work_.size() <= link_class) work_.resize(graph_.classes().size());
@@ -69,39 +73,62 @@ double MaxMinSolver::level_bound() const {
   return bound / same_level;
 }
 
+// Which variables lie above the bound no processor can predict: the loop selects without branches,
+// and works on copies of what the compiler could not know to stay as it is.
+void MaxMinSolver::collect_class(ClassId id, double bound) {
+  LinkClass& link_class = graph_.classes()[id];
+  const std::span<const ClassUser> users = graph_.users(link_class);
+  const std::size_t before = affected_.size();
+  affected_.resize(before + users.size());
+  VariableLoad* const loads = graph_.loads().data();
+  VariableId* next = affected_.data() + before;
+  const std::uint32_t mark = open_mark_;
+  double stopped = 0;
+  double weight = 0;
+  std::uint32_t open = 0;
+  for (const ClassUser& user : users) {
+    VariableLoad& load = loads[user.variable];
+    const double rate = load.rate;
+    const double demand = load.count * user.weight;
+    const std::uint32_t above = rate < bound ? 0 : 1;
+    const std::uint32_t is_new = above & (load.mark != mark ? 1U : 0U);
+    stopped += select(above - 1, demand * rate);
+    weight += select(0 - above, demand);
+    open += above;
+    *next = user.variable;
+    next += is_new;
+    load.mark ^= (load.mark ^ mark) & (0 - is_new);
+  }
+  affected_.resize(static_cast<std::size_t>(next - affected_.data()));
+  ClassWork& work = work_[id];
+  work.weight = weight;
+  work.open = open;
+  work.remaining = std::max(0.0, link_class.bandwidth - stopped);
+  work.trusted = weight;
+  link_class.level = infinity;
+}
+
 void MaxMinSolver::collect(double bound) {
   affected_.clear();
   capped_.clear();
-  auto& loads = graph_.loads();
+  std::size_t reached_in_use = 0;
+  for (const ClassId id : reached_) {
+    if (graph_.classes()[id].users.size > 0) ++reached_in_use;
+  }
+  std::size_t seen = 0;
   for (std::size_t i = 0; i < reached_.size(); ++i) {  // grows on the way
-    const ClassId id = reached_[i];
-    LinkClass& link_class = graph_.classes()[id];
-    ClassWork& work = work_[id];
-    double stopped = 0;
-    work.weight = 0;
-    work.open = 0;
-    for (const ClassUser& user : graph_.users(link_class)) {
-      VariableLoad& load = loads[user.variable];
-      const double demand = load.count * user.weight;
-      if (load.rate < bound) {
-        stopped += demand * load.rate;
-        continue;
-      }
-      work.weight += demand;
-      ++work.open;
-      if (load.mark == open_mark_) continue;
-      load.mark = open_mark_;
-      affected_.push_back(user.variable);
-      if (graph_.cap(user.variable) > 0) {
-        capped_.emplace_back(graph_.cap(user.variable), user.variable);
-      }
-      for (const VariableUse& use : graph_.uses(user.variable)) {
-        if (work_[use.link_class].mark != open_mark_) mark_class(use.link_class);
+    collect_class(reached_[i], bound);
+    for (; seen < affected_.size() && reached_in_use < graph_.classes_in_use(); ++seen) {
+      for (const VariableUse& use : graph_.uses(affected_[seen])) {
+        if (work_[use.link_class].mark == open_mark_) continue;
+        mark_class(use.link_class);
+        ++reached_in_use;
       }
     }
-    work.remaining = std::max(0.0, link_class.bandwidth - stopped);
-    work.trusted = work.weight;
-    link_class.level = infinity;
+  }
+  if (!graph_.has_caps()) return;
+  for (const VariableId variable : affected_) {
+    if (graph_.cap(variable) > 0) capped_.emplace_back(graph_.cap(variable), variable);
   }
 }
 
@@ -123,19 +150,30 @@ void MaxMinSolver::sum(ClassId id) {
   work.trusted = work.weight;
 }
 
-// `full` is the class that is done with: it needs no account of what still stops there.
-void MaxMinSolver::stop(VariableId variable, double rate, ClassId full) {
+void MaxMinSolver::stop(VariableId variable, double rate) {
   VariableLoad& load = graph_.loads()[variable];
   load.rate = rate;
   load.mark = open_mark_ + 1;
   for (const VariableUse& use : graph_.uses(variable)) {
-    if (use.link_class == full) continue;
     ClassWork& work = work_[use.link_class];
     const double demand = load.count * use.weight;
     work.remaining = std::max(0.0, work.remaining - demand * rate);
     work.weight -= demand;
     --work.open;
   }
+}
+
+/// The first entry of the heap gets a higher level.
+void MaxMinSolver::sink_first(double level) {
+  const Fill fill{level, heap_.front().link_class};
+  std::size_t at = 0;
+  for (std::size_t child = 1; child < heap_.size(); child = 2 * at + 1) {
+    if (child + 1 < heap_.size() && later(heap_[child], heap_[child + 1])) ++child;
+    if (!later(fill, heap_[child])) break;
+    heap_[at] = heap_[child];
+    at = child;
+  }
+  heap_[at] = fill;
 }
 
 // The class that is full first. Levels only rise while others stop, so that an entry of the heap
@@ -151,9 +189,7 @@ bool MaxMinSolver::next_full(Fill& full) {
         full = top;
         return true;
       }
-      std::pop_heap(heap_.begin(), heap_.end(), later);
-      heap_.back().level = level;
-      std::push_heap(heap_.begin(), heap_.end(), later);
+      sink_first(level);
     } else {
       std::pop_heap(heap_.begin(), heap_.end(), later);
       heap_.pop_back();
@@ -175,16 +211,19 @@ void MaxMinSolver::fill() {
   for (Fill full; next_full(full);) {
     while (cap != capped_.end() && graph_.loads()[cap->second].mark != open_mark_) ++cap;
     if (cap != capped_.end() && cap->first <= full.level) {
-      stop(cap->second, cap->first, none);
+      stop(cap->second, cap->first);
       continue;
     }
     if (full.level > level * same_level) level = full.level;
     LinkClass& link_class = graph_.classes()[full.link_class];
     link_class.level = level;
+    stopping_.resize(link_class.users.size);
+    std::size_t count = 0;
     for (const ClassUser& user : graph_.users(link_class)) {
-      if (graph_.loads()[user.variable].mark != open_mark_) continue;
-      stop(user.variable, level, full.link_class);
+      stopping_[count] = user.variable;
+      count += graph_.loads()[user.variable].mark == open_mark_ ? 1 : 0;
     }
+    for (std::size_t i = 0; i < count; ++i) stop(stopping_[i], level);
     work_[full.link_class].open = 0;
   }
 }

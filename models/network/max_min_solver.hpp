@@ -51,16 +51,20 @@ class MaxMinSolver {
     double level;
     ClassId link_class;
   };
-  static bool later(const Fill& a, const Fill& b);
+  static bool later(const Fill& a, const Fill& b) {
+    return a.level != b.level ? a.level > b.level : a.link_class > b.link_class;
+  }
 
   void mark_class(ClassId link_class);
   double level_bound() const;
   double full_level(const LinkClass& link_class) const;
   void collect(double bound);
+  void collect_class(ClassId id, double bound);
   void sum(ClassId id);
   void fill();
   bool next_full(Fill& full);
-  void stop(VariableId variable, double rate, ClassId full);
+  void sink_first(double level);
+  void stop(VariableId variable, double rate);
   void record_shares();
   void next_mark();
 
@@ -70,6 +74,7 @@ class MaxMinSolver {
   double left_bound_ = infinity;
   std::vector<VariableId> affected_;
   std::vector<std::pair<double, VariableId>> capped_;
+  std::vector<VariableId> stopping_;  ///< scratch of fill()
   std::vector<ClassWork> work_;
   std::vector<Fill> heap_;
   /// Mark of reached classes and of affected variables; +1 once those have stopped.

@@ -101,6 +101,7 @@ void SharingGraph::add_use(VariableId variable, ClassId link_class, double weigh
   PoolSpan& uses = uses_[variable];
   PoolSpan& users = classes_[link_class].users;
   const ClassUser user{variable, uses.size, weight};
+  if (users.size == 0) ++classes_in_use_;
   variable_uses_.push_back(uses, VariableUse{link_class, users.size, weight});
   class_users_.push_back(users, user);
 }
@@ -108,6 +109,7 @@ void SharingGraph::add_use(VariableId variable, ClassId link_class, double weigh
 void SharingGraph::attach(VariableId variable, const PoolSpan& classes, double cap,
                           simcore::SimTime now) {
   caps_[variable] = cap;
+  if (cap > 0) ++capped_;
   variable_uses_.reserve(uses_[variable], classes.size);
   for (const SetUse& use : set_uses_.view(classes)) {
     LinkClass& link_class = classes_[use.link_class];
@@ -124,9 +126,12 @@ void SharingGraph::detach(VariableId variable, double bytes, simcore::SimTime no
     const ClassUser moved = class_users_.at(link_class.users, last);
     class_users_.at(link_class.users, use.position) = moved;
     variable_uses_.at(uses_[moved.variable], moved.use).position = use.position;
-    if (last == 0) link_class.busy += now - link_class.busy_since;
+    if (last > 0) continue;
+    link_class.busy += now - link_class.busy_since;
+    --classes_in_use_;
   }
   variable_uses_.release(uses_[variable]);
+  if (caps_[variable] > 0) --capped_;
 }
 
 }  // namespace shardsim::network

@@ -86,6 +86,8 @@ class SharingGraph {
 
   ClassId class_of(LinkId link) const { return class_of_[link]; }
   std::size_t link_count() const { return class_of_.size(); }
+  /// Classes that some variable uses.
+  std::size_t classes_in_use() const { return classes_in_use_; }
   std::vector<LinkClass>& classes() { return classes_; }
   const std::vector<LinkClass>& classes() const { return classes_; }
   std::span<const ClassUser> users(const LinkClass& link_class) const {
@@ -96,6 +98,7 @@ class SharingGraph {
   }
   std::vector<VariableLoad>& loads() { return loads_; }
   const std::vector<VariableLoad>& loads() const { return loads_; }
+  bool has_caps() const { return capped_ > 0; }
   double cap(VariableId variable) const { return caps_[variable]; }  ///< 0: none
 
  private:
@@ -110,11 +113,13 @@ class SharingGraph {
 
   std::vector<ClassId> class_of_;  ///< by link
   std::vector<LinkClass> classes_;
+  std::size_t classes_in_use_ = 0;
   SpanPool<ClassUser> class_users_;
   std::vector<PoolSpan> uses_;  ///< by variable
   SpanPool<VariableUse> variable_uses_;
   std::vector<VariableLoad> loads_;
   std::vector<double> caps_;
+  std::size_t capped_ = 0;  ///< variables that have a cap
   SpanPool<SetUse> set_uses_;
   std::vector<SortedUse> sorted_;  ///< scratch of classify
 };

@@ -13,8 +13,8 @@ namespace shardsim::network {
 
 namespace {
 
-// About 90 bytes a device and 150 a link: 2 million devices stay below 2 GB.
-constexpr std::int64_t most_devices = 2'000'000;
+// About 100 bytes a device and 60 a link: 8 million devices stay below 3 GB.
+constexpr std::int64_t most_devices = 8'000'000;
 
 /// Devices of one node.
 struct NodeDevices {
@@ -25,15 +25,50 @@ struct NodeDevices {
   std::vector<VertexId> nics;
 };
 
+/// What hangs on what in a kind of node, its names read once.
+struct NodePlan {
+  struct Parent {
+    bool cpu = false;
+    std::size_t index = 0;
+  };
+  const NodeSpec* spec = nullptr;
+  std::vector<Parent> switches;
+  std::vector<Parent> gpus;
+  std::vector<Parent> nics;
+
+  explicit NodePlan(const NodeSpec& node) : spec(&node) {
+    if (!node.pcie) return;
+    const PcieSpec& pcie = *node.pcie;
+    switches = parents(pcie.switches, pcie.switches_at, {"cpu", node.cpu_count()});
+    gpus = parents(node.gpus, pcie.gpus_at, pcie_parents(node));
+    nics = parents(node.nic_count(), pcie.nics_at, pcie_parents(node));
+  }
+
+ private:
+  static std::vector<Parent> parents(std::int64_t count, const std::vector<std::string>& at,
+                                     std::pair<std::string_view, std::int64_t> kin) {
+    std::vector<Parent> made;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const Vertex device =
+          *parse_device_name("node[0]." + parent_name(at, i, count, kin.first, kin.second));
+      made.push_back({device.kind == DeviceKind::cpu, static_cast<std::size_t>(device.index)});
+    }
+    return made;
+  }
+};
+
 class Builder {
  public:
   Builder(const TopologySpec& spec, std::int64_t nodes, std::int64_t gpus_per_node)
-      : spec_(spec), nodes_(nodes), gpus_per_node_(gpus_per_node) {}
+      : spec_(spec), nodes_(nodes), gpus_per_node_(gpus_per_node), plans_{NodePlan(spec.node)} {
+    for (const OtherNodesSpec& other : spec.other_nodes) plans_.emplace_back(other.node);
+  }
 
   Graph build(simcore::Diagnostics& diagnostics) {
-    for (std::int64_t n = 0; n < nodes_; ++n) {
+    devices_.reserve(static_cast<std::size_t>(nodes_));
+    for (Index n = 0; n < nodes_; ++n) {
       add_devices(static_cast<std::int32_t>(n));
-      join_pcie(devices_.back());
+      join_pcie(plan(n), devices_.back());
     }
     join_nvlink();
     add_switches();
@@ -45,9 +80,17 @@ class Builder {
  private:
   using Index = std::int64_t;
 
+  const NodePlan& plan(Index node) const {
+    for (std::size_t i = 0; i < spec_.other_nodes.size(); ++i) {
+      const OtherNodesSpec& other = spec_.other_nodes[i];
+      if (node >= other.first && node <= other.last) return plans_[i + 1];
+    }
+    return plans_[0];
+  }
   std::vector<VertexId> add(DeviceKind kind, std::int32_t node, Index count,
                             std::int32_t tier = 0) {
     std::vector<VertexId> added;
+    added.reserve(static_cast<std::size_t>(count));
     for (Index i = 0; i < count; ++i) {
       added.push_back(graph_.add_vertex(
           {.kind = kind, .node = node, .index = static_cast<std::int32_t>(i), .tier = tier}));
@@ -66,35 +109,28 @@ class Builder {
     return spec_.node.nvlink && spec_.node.nvlink->nodes_per_domain > 1;
   }
 
-  void add_devices(std::int32_t node) {
+  void add_devices(std::int32_t number) {
+    const NodeSpec& node = *plan(number).spec;
     NodeDevices devices;
-    devices.gpus = add(DeviceKind::gpu, node, gpus_per_node_);
-    const auto& nvlink = spec_.node.nvlink;
-    if (nvlink && nvlink->layout == NvlinkLayout::nvswitch && !shares_nvswitch()) {
-      devices.nvswitch = add(DeviceKind::nvswitch, node, 1)[0];
+    devices.gpus = add(DeviceKind::gpu, number, gpus_per_node_);
+    if (node.nvlink && node.nvlink->layout == NvlinkLayout::nvswitch && !shares_nvswitch()) {
+      devices.nvswitch = add(DeviceKind::nvswitch, number, 1)[0];
     }
-    devices.pcie_switches = add(DeviceKind::pcie_switch, node, spec_.node.switch_count());
-    devices.cpus = add(DeviceKind::cpu, node, spec_.node.cpu_count());
-    devices.nics = add(DeviceKind::nic, node, spec_.node.nic_count());
+    devices.pcie_switches = add(DeviceKind::pcie_switch, number, node.switch_count());
+    devices.cpus = add(DeviceKind::cpu, number, node.cpu_count());
+    devices.nics = add(DeviceKind::nic, number, node.nic_count());
     devices_.push_back(std::move(devices));
   }
 
-  VertexId parent(const NodeDevices& devices, const std::string& name) const {
-    const Vertex device = *parse_device_name("node[0]." + name);
-    const auto& kin = device.kind == DeviceKind::cpu ? devices.cpus : devices.pcie_switches;
-    return kin[static_cast<std::size_t>(device.index)];
-  }
-  void hang(const NodeDevices& devices, const std::vector<VertexId>& children, Index count,
-            const std::vector<std::string>& at, std::pair<std::string_view, Index> parents,
-            const CableSpec& cable) {
+  void hang(const NodeDevices& devices, const std::vector<VertexId>& children,
+            const std::vector<NodePlan::Parent>& parents, const CableSpec& cable) {
     for (std::size_t i = 0; i < children.size(); ++i) {
-      const std::string name =
-          parent_name(at, static_cast<Index>(i), count, parents.first, parents.second);
-      join(children[i], parent(devices, name), LinkKind::pcie, cable);
+      const auto& kin = parents[i].cpu ? devices.cpus : devices.pcie_switches;
+      join(children[i], kin[parents[i].index], LinkKind::pcie, cable);
     }
   }
-  void join_pcie(const NodeDevices& devices) {
-    const NodeSpec& node = spec_.node;
+  void join_pcie(const NodePlan& plan, const NodeDevices& devices) {
+    const NodeSpec& node = *plan.spec;
     for (std::size_t a = 0; a < devices.cpus.size(); ++a) {
       for (std::size_t b = a + 1; b < devices.cpus.size(); ++b) {
         join(devices.cpus[a], devices.cpus[b], LinkKind::cpu_interconnect,
@@ -103,53 +139,50 @@ class Builder {
     }
     if (!node.pcie) return;
     const PcieSpec& pcie = *node.pcie;
-    hang(devices, devices.pcie_switches, pcie.switches, pcie.switches_at, {"cpu", node.cpu_count()},
-         pcie.uplink.value_or(pcie.link));
-    hang(devices, devices.gpus, node.gpus, pcie.gpus_at, pcie_parents(node),
-         pcie.gpu_link.value_or(pcie.link));
-    hang(devices, devices.nics, node.nic_count(), pcie.nics_at, pcie_parents(node),
-         pcie.nic_link.value_or(pcie.link));
+    hang(devices, devices.pcie_switches, plan.switches, pcie.uplink.value_or(pcie.link));
+    hang(devices, devices.gpus, plan.gpus, pcie.gpu_link.value_or(pcie.link));
+    hang(devices, devices.nics, plan.nics, pcie.nic_link.value_or(pcie.link));
   }
 
   void join_nvlink() {
-    if (!spec_.node.nvlink) return;
-    const NvlinkSpec& nvlink = *spec_.node.nvlink;
-    const auto links_per_gpu = static_cast<double>(nvlink.links_per_gpu);
     if (shares_nvswitch()) {
-      const Index domains = (nodes_ + nvlink.nodes_per_domain - 1) / nvlink.nodes_per_domain;
-      shared_nvswitches_ = add(DeviceKind::nvswitch, -1, domains);
+      const Index size = spec_.node.nvlink->nodes_per_domain;
+      shared_nvswitches_ = add(DeviceKind::nvswitch, -1, (nodes_ + size - 1) / size);
     }
     for (std::size_t n = 0; n < devices_.size(); ++n) {
-      const std::vector<VertexId>& gpus = devices_[n].gpus;
-      switch (nvlink.layout) {
-        case NvlinkLayout::nvswitch: {
-          const VertexId to =
-              shares_nvswitch()
-                  ? shared_nvswitches_[n / static_cast<std::size_t>(nvlink.nodes_per_domain)]
-                  : *devices_[n].nvswitch;
-          for (const VertexId gpu : gpus) {
-            join(gpu, to, LinkKind::nvlink, nvlink.link, links_per_gpu);
-          }
-          break;
-        }
-        case NvlinkLayout::full_mesh: {
-          const double cables = links_per_gpu / static_cast<double>(spec_.node.gpus - 1);
-          for (std::size_t a = 0; a < gpus.size(); ++a) {
-            for (std::size_t b = a + 1; b < gpus.size(); ++b) {
-              join(gpus[a], gpus[b], LinkKind::nvlink, nvlink.link, cables);
-            }
-          }
-          break;
-        }
-        case NvlinkLayout::pairs:
-          for (const NvlinkPairSpec& pair : nvlink.pairs) {
-            if (std::max(pair.gpus[0], pair.gpus[1]) >= gpus_per_node_) continue;
-            join(gpus[static_cast<std::size_t>(pair.gpus[0])],
-                 gpus[static_cast<std::size_t>(pair.gpus[1])], LinkKind::nvlink, nvlink.link,
-                 static_cast<double>(pair.links));
-          }
-          break;
+      if (plan(static_cast<Index>(n)).spec->nvlink) join_nvlink(n);
+    }
+  }
+  void join_nvlink(std::size_t n) {
+    const NvlinkSpec& nvlink = *plan(static_cast<Index>(n)).spec->nvlink;
+    const auto links_per_gpu = static_cast<double>(nvlink.links_per_gpu);
+    const std::vector<VertexId>& gpus = devices_[n].gpus;
+    switch (nvlink.layout) {
+      case NvlinkLayout::nvswitch: {
+        const VertexId to =
+            shares_nvswitch()
+                ? shared_nvswitches_[n / static_cast<std::size_t>(nvlink.nodes_per_domain)]
+                : *devices_[n].nvswitch;
+        for (const VertexId gpu : gpus) join(gpu, to, LinkKind::nvlink, nvlink.link, links_per_gpu);
+        break;
       }
+      case NvlinkLayout::full_mesh: {
+        const double cables = links_per_gpu / static_cast<double>(spec_.node.gpus - 1);
+        for (std::size_t a = 0; a < gpus.size(); ++a) {
+          for (std::size_t b = a + 1; b < gpus.size(); ++b) {
+            join(gpus[a], gpus[b], LinkKind::nvlink, nvlink.link, cables);
+          }
+        }
+        break;
+      }
+      case NvlinkLayout::pairs:
+        for (const NvlinkPairSpec& pair : nvlink.pairs) {
+          if (std::max(pair.gpus[0], pair.gpus[1]) >= gpus_per_node_) continue;
+          join(gpus[static_cast<std::size_t>(pair.gpus[0])],
+               gpus[static_cast<std::size_t>(pair.gpus[1])], LinkKind::nvlink, nvlink.link,
+               static_cast<double>(pair.links));
+        }
+        break;
     }
   }
 
@@ -161,51 +194,96 @@ class Builder {
     }
   }
 
+  std::size_t rails() const {
+    return has_rails(spec_.fabric.kind) ? static_cast<std::size_t>(spec_.node.nic_count()) : 1;
+  }
+  std::size_t nodes_per_switch() const {
+    switch (spec_.fabric.kind) {
+      case FabricKind::single_switch:
+        return devices_.size();
+      case FabricKind::torus:
+        return 1;
+      default:
+        return static_cast<std::size_t>(spec_.fabric.nodes_per_leaf);
+    }
+  }
   void join_fabric() {
     const FabricSpec& fabric = spec_.fabric;
     if (fabric.kind == FabricKind::none || fabric.kind == FabricKind::links) return;
-    const auto nics = static_cast<std::size_t>(spec_.node.nic_count());
-    const bool rails = fabric.kind == FabricKind::rail_optimised;
-    const auto group_size = fabric.kind == FabricKind::single_switch
-                                ? devices_.size()
-                                : static_cast<std::size_t>(fabric.nodes_per_leaf);
     for (std::size_t n = 0; n < devices_.size(); ++n) {
-      for (std::size_t i = 0; i < nics; ++i) {
-        const std::size_t leaf = rails ? n / group_size * nics + i : n / group_size;
-        join(devices_[n].nics[i], switches_[0][leaf], LinkKind::network, spec_.node.nics->link);
+      const NodeSpec& node = *plan(static_cast<Index>(n)).spec;
+      for (std::size_t i = 0; i < devices_[n].nics.size(); ++i) {
+        const std::size_t leaf = n / nodes_per_switch() * rails() + i % rails();
+        join(devices_[n].nics[i], switches_[0][leaf], LinkKind::network, node.nics->link);
       }
     }
-    if (!switches_[1].empty()) join_tiers(rails ? nics : 1);
+    if (fabric.kind == FabricKind::torus) join_torus();
+    if (!switches_[1].empty()) join_tiers();
   }
 
-  /// Leaves to the spines of their pod, spines to all cores.
-  void join_tiers(std::size_t leaves_per_group) {
+  /// What all leaves of one group and rail can send up.
+  double leaf_up() const {
     const FabricSpec& fabric = spec_.fabric;
     const auto ports = static_cast<double>(fabric.nodes_per_leaf * spec_.node.nic_count()) /
-                       static_cast<double>(leaves_per_group);
-    const double leaf_up =
-        ports * spec_.node.nics->link.usable().bytes_per_second / fabric.oversubscription;
+                       static_cast<double>(rails());
+    return ports * spec_.node.nics->link.usable().bytes_per_second / fabric.oversubscription;
+  }
+  void join_tiers() {
+    const FabricSpec& fabric = spec_.fabric;
     const auto spines = static_cast<std::size_t>(fabric.spines);
+    // With rail_only each rail is what a pod is elsewhere: leaves with spines of their own.
+    const bool planes = fabric.kind == FabricKind::rail_only;
     const std::size_t pods = switches_[1].size() / spines;
     const std::size_t leaves_per_pod =
-        fabric.pods ? static_cast<std::size_t>(fabric.pods->nodes / fabric.nodes_per_leaf) *
-                          leaves_per_group
-                    : switches_[0].size();
+        fabric.pods ? static_cast<std::size_t>(fabric.pods->nodes / fabric.nodes_per_leaf) * rails()
+                    : switches_[0].size() / (planes ? rails() : 1);
+    const simcore::BitRate up{leaf_up() / static_cast<double>(spines)};
     for (std::size_t leaf = 0; leaf < switches_[0].size(); ++leaf) {
-      const std::size_t pod = pods == 1 ? 0 : leaf / leaves_per_pod;
+      const std::size_t pod = planes ? leaf % rails() : pods == 1 ? 0 : leaf / leaves_per_pod;
       for (std::size_t s = 0; s < spines; ++s) {
-        join(switches_[0][leaf], switches_[1][pod * spines + s], LinkKind::network,
-             {leaf_up / static_cast<double>(spines)}, fabric.switch_latency);
-      }
-    }
-    const double spine_up = leaf_up / static_cast<double>(spines) *
-                            static_cast<double>(leaves_per_pod) /
-                            (fabric.pods ? fabric.pods->oversubscription : 1);
-    for (const VertexId spine : switches_[1]) {
-      for (const VertexId core : switches_[2]) {
-        join(spine, core, LinkKind::network, {spine_up / static_cast<double>(switches_[2].size())},
+        join(switches_[0][leaf], switches_[1][pod * spines + s], LinkKind::network, up,
              fabric.switch_latency);
       }
+    }
+    if (!fabric.pods || pods == 1) return;
+    const double spine_up =
+        up.bytes_per_second * static_cast<double>(leaves_per_pod) / fabric.pods->oversubscription;
+    if (fabric.kind == FabricKind::dragonfly_plus) {
+      join_pods(pods, spines, spine_up / static_cast<double>(pods - 1));
+    } else {
+      join_cores(spine_up / static_cast<double>(switches_[2].size()));
+    }
+  }
+  void join_cores(double bandwidth) {
+    for (const VertexId spine : switches_[1]) {
+      for (const VertexId core : switches_[2]) {
+        join(spine, core, LinkKind::network, {bandwidth}, spec_.fabric.switch_latency);
+      }
+    }
+  }
+  /// Spine s of every pod to spine s of every other.
+  void join_pods(std::size_t pods, std::size_t spines, double bandwidth) {
+    for (std::size_t a = 0; a < pods; ++a) {
+      for (std::size_t b = a + 1; b < pods; ++b) {
+        for (std::size_t s = 0; s < spines; ++s) {
+          join(switches_[1][a * spines + s], switches_[1][b * spines + s], LinkKind::network,
+               {bandwidth}, spec_.fabric.switch_latency);
+        }
+      }
+    }
+  }
+  void join_torus() {
+    const TorusSpec& torus = *spec_.fabric.torus;
+    std::size_t stride = 1;
+    for (const std::int64_t dimension : torus.dimensions) {
+      const auto length = static_cast<std::size_t>(dimension);
+      for (std::size_t n = 0; n < switches_[0].size(); ++n) {
+        const std::size_t place = n / stride % length;
+        if (length == 2 && place == 1) continue;
+        const std::size_t next = place + 1 < length ? n + stride : n - place * stride;
+        join(switches_[0][n], switches_[0][next], LinkKind::network, torus.link);
+      }
+      stride *= length;
     }
   }
 
@@ -268,6 +346,7 @@ class Builder {
   const TopologySpec& spec_;
   std::int64_t nodes_;
   std::int64_t gpus_per_node_;
+  std::vector<NodePlan> plans_;  ///< of `node`, then of each of `other_nodes`
   Graph graph_;
   std::vector<NodeDevices> devices_;
   std::vector<VertexId> shared_nvswitches_;
@@ -300,6 +379,19 @@ bool check_size(const TopologySpec& spec, const ClusterSize& size,
                 simcore::Diagnostics& diagnostics) {
   const std::size_t errors = diagnostics.error_count();
   const NodeLimit limit = node_limit(spec);
+  const auto& torus = spec.fabric.torus;
+  if (torus && size.nodes != torus_size(*torus)) {
+    diagnostics.error(size.nodes_where,
+                      fmt::format("topology '{}' is a torus of {} nodes, found {}", spec.name,
+                                  torus_size(*torus), size.nodes));
+  }
+  if (has_leaves(spec.fabric.kind) && spec.fabric.spines == 0 &&
+      size.nodes > spec.fabric.nodes_per_leaf) {
+    diagnostics.error(size.nodes_where,
+                      fmt::format("topology '{}' has no spines, so that it takes the {} nodes of "
+                                  "one group at most, found {}",
+                                  spec.name, spec.fabric.nodes_per_leaf, size.nodes));
+  }
   if (size.nodes < 1 || size.nodes > limit.nodes) {
     diagnostics.error(size.nodes_where,
                       fmt::format("topology '{}' takes 1 to {} nodes ({}), found {}", spec.name,
@@ -324,6 +416,11 @@ std::optional<Graph> build_graph(const TopologySpec& spec, const ClusterSize& si
   Graph graph =
       Builder(spec, size.nodes, size.gpus_per_node.value_or(spec.node.gpus)).build(diagnostics);
   if (diagnostics.error_count() != errors) return std::nullopt;
+  if (const auto set = graph.set_routing(spec.fabric.routing); !set) {
+    diagnostics.error(size.nodes_where,
+                      fmt::format("fabric.routing of topology '{}': {}", spec.name, set.error()));
+    return std::nullopt;
+  }
   if (const auto pair = graph.disconnected_pair()) {
     diagnostics.error(size.nodes_where,
                       fmt::format("topology '{}' with {} node{} is not connected: there is no "

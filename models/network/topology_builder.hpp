@@ -3,8 +3,8 @@
 // Vertices stand node by node (GPUs, NVLink switch, PCIe switches, CPUs, NICs), then the fabric
 // (shared NVLink switches, leaves, spines, cores). A leaf has to its spines the bandwidth of the
 // NICs that a full group plugs into it, divided by the oversubscription and shared out evenly; a
-// spine to the cores likewise. With one spine (or core) that one stands for all, as if traffic
-// spread over them ideally.
+// spine to the cores likewise, or in a dragonfly to the spines of its number in the other pods.
+// With one spine (or core) that one stands for all, as if traffic spread over them ideally.
 #pragma once
 
 #include <cstdint>

@@ -61,34 +61,34 @@ void check_cable(const Cable& cable, std::string_view path, Report& report) {
   if (cable.latency < simcore::SimTime{}) report.error(path, "the latency must not be negative");
 }
 
-void check_cables(const NodeSpec& node, Report& report) {
+void check_cables(const NodeSpec& node, const std::string& where, Report& report) {
   const auto check = [&](const std::optional<CableSpec>& cable, std::string_view path) {
-    if (cable) check_cable(*cable, path, report);
+    if (cable) check_cable(*cable, where + std::string(path), report);
   };
-  if (node.nvlink) check(node.nvlink->link, "node.nvlink.link");
-  if (node.cpus) check(node.cpus->interconnect, "node.cpus.interconnect");
-  if (node.nics) check(node.nics->link, "node.nics.link");
+  if (node.nvlink) check(node.nvlink->link, ".nvlink.link");
+  if (node.cpus) check(node.cpus->interconnect, ".cpus.interconnect");
+  if (node.nics) check(node.nics->link, ".nics.link");
   if (!node.pcie) return;
-  check(node.pcie->link, "node.pcie.link");
-  check(node.pcie->gpu_link, "node.pcie.gpu_link");
-  check(node.pcie->nic_link, "node.pcie.nic_link");
-  check(node.pcie->uplink, "node.pcie.uplink");
+  check(node.pcie->link, ".pcie.link");
+  check(node.pcie->gpu_link, ".pcie.gpu_link");
+  check(node.pcie->nic_link, ".pcie.nic_link");
+  check(node.pcie->uplink, ".pcie.uplink");
 }
 
-void check_pairs(const TopologySpec& spec, Report& report) {
-  const NvlinkSpec& nvlink = *spec.node.nvlink;
-  std::vector<std::int64_t> used(static_cast<std::size_t>(spec.node.gpus), 0);
+void check_pairs(const NodeSpec& node, const std::string& where, Report& report) {
+  const NvlinkSpec& nvlink = *node.nvlink;
+  std::vector<std::int64_t> used(static_cast<std::size_t>(node.gpus), 0);
   std::set<std::pair<std::int64_t, std::int64_t>> seen;
   for (std::size_t i = 0; i < nvlink.pairs.size(); ++i) {
     const NvlinkPairSpec& pair = nvlink.pairs[i];
-    const std::string path = fmt::format("node.nvlink.pairs[{}]", i);
+    const std::string path = fmt::format("{}.nvlink.pairs[{}]", where, i);
     if (pair.gpus.size() != 2 || pair.gpus[0] == pair.gpus[1]) {
       report.error(path, "expected two different GPUs");
       continue;
     }
     const auto [low, high] = std::minmax(pair.gpus[0], pair.gpus[1]);
-    if (low < 0 || high >= spec.node.gpus) {
-      report.error(path, fmt::format("the node has GPUs 0 to {}", spec.node.gpus - 1));
+    if (low < 0 || high >= node.gpus) {
+      report.error(path, fmt::format("the node has GPUs 0 to {}", node.gpus - 1));
       continue;
     }
     if (!seen.insert({low, high}).second) report.error(path, "these GPUs are joined already");
@@ -101,34 +101,35 @@ void check_pairs(const TopologySpec& spec, Report& report) {
   }
 }
 
-void check_nvlink(const TopologySpec& spec, Report& report) {
-  if (!spec.node.nvlink) return;
-  const NvlinkSpec& nvlink = *spec.node.nvlink;
+void check_nvlink(const NodeSpec& node, const std::string& where, Report& report) {
+  if (!node.nvlink) return;
+  const NvlinkSpec& nvlink = *node.nvlink;
   if (nvlink.links_per_gpu < 1 || nvlink.nodes_per_domain < 1) {
-    report.error("node.nvlink", "'links_per_gpu' and 'nodes_per_domain' are at least 1");
+    report.error(where + ".nvlink", "'links_per_gpu' and 'nodes_per_domain' are at least 1");
   }
   if (nvlink.layout == NvlinkLayout::pairs && nvlink.pairs.empty()) {
-    report.error("node.nvlink.layout", "the layout 'pairs' needs the list 'pairs'");
+    report.error(where + ".nvlink.layout", "the layout 'pairs' needs the list 'pairs'");
   }
   if (nvlink.layout != NvlinkLayout::pairs && !nvlink.pairs.empty()) {
-    report.error("node.nvlink.pairs", "only the layout 'pairs' has a list of pairs");
+    report.error(where + ".nvlink.pairs", "only the layout 'pairs' has a list of pairs");
   }
-  if (nvlink.layout == NvlinkLayout::full_mesh && nvlink.links_per_gpu < spec.node.gpus - 1) {
-    report.error("node.nvlink.links_per_gpu",
-                 fmt::format("a full mesh of {} GPUs needs {} links per GPU at least",
-                             spec.node.gpus, spec.node.gpus - 1));
+  if (nvlink.layout == NvlinkLayout::full_mesh && nvlink.links_per_gpu < node.gpus - 1) {
+    report.error(where + ".nvlink.links_per_gpu",
+                 fmt::format("a full mesh of {} GPUs needs {} links per GPU at least", node.gpus,
+                             node.gpus - 1));
   }
   if (nvlink.layout != NvlinkLayout::nvswitch && nvlink.nodes_per_domain != 1) {
-    report.error("node.nvlink.nodes_per_domain", "only the layout 'nvswitch' spans nodes");
+    report.error(where + ".nvlink.nodes_per_domain", "only the layout 'nvswitch' spans nodes");
   }
-  check_pairs(spec, report);
+  check_pairs(node, where, report);
 }
 
 /// A list such as `gpus_at`: one entry per device, each a CPU or PCIe switch of the node.
-void check_parents(const NodeSpec& node, const std::vector<std::string>& at, std::int64_t count,
-                   std::string_view key, Report& report) {
+void check_parents(const NodeSpec& node, const std::string& where,
+                   const std::vector<std::string>& at, std::int64_t count, std::string_view key,
+                   Report& report) {
   if (at.empty()) return;
-  const std::string path = fmt::format("node.pcie.{}", key);
+  const std::string path = fmt::format("{}.pcie.{}", where, key);
   if (std::cmp_not_equal(at.size(), count)) {
     report.error(path, fmt::format("expected {} entries, found {}", count, at.size()));
   }
@@ -151,30 +152,101 @@ void check_parents(const NodeSpec& node, const std::vector<std::string>& at, std
   }
 }
 
-void check_node(const TopologySpec& spec, Report& report) {
-  const NodeSpec& node = spec.node;
+void check_node(const NodeSpec& node, const std::string& where, Report& report) {
   if (node.cpus && node.cpus->count > 1 && !node.cpus->interconnect) {
-    report.error("node.cpus", fmt::format("{} CPUs need an 'interconnect'", node.cpus->count));
+    report.error(where + ".cpus", fmt::format("{} CPUs need an 'interconnect'", node.cpus->count));
   }
-  if (node.pcie && !node.cpus) report.error("node.pcie", "PCIe needs 'cpus' to hang on");
+  if (node.pcie && !node.cpus) report.error(where + ".pcie", "PCIe needs 'cpus' to hang on");
   if (node.nic_count() > 0 && !node.pcie) {
-    report.error("node.nics", "NICs need 'pcie' to hang on");
+    report.error(where + ".nics", "NICs need 'pcie' to hang on");
   }
   if (!node.pcie || !node.cpus) return;
-  check_parents(node, node.pcie->gpus_at, node.gpus, "gpus_at", report);
-  check_parents(node, node.pcie->nics_at, node.nic_count(), "nics_at", report);
-  check_parents(node, node.pcie->switches_at, node.pcie->switches, "switches_at", report);
+  check_parents(node, where, node.pcie->gpus_at, node.gpus, "gpus_at", report);
+  check_parents(node, where, node.pcie->nics_at, node.nic_count(), "nics_at", report);
+  check_parents(node, where, node.pcie->switches_at, node.pcie->switches, "switches_at", report);
+}
+
+void check_other_nodes(const TopologySpec& spec, Report& report) {
+  for (std::size_t i = 0; i < spec.other_nodes.size(); ++i) {
+    const OtherNodesSpec& other = spec.other_nodes[i];
+    const std::string path = fmt::format("other_nodes[{}]", i);
+    if (other.first < 0 || other.last < other.first) {
+      report.error(path, "expected 'last' to be at least 'first'");
+    }
+    if (other.node.gpus != spec.node.gpus) {
+      report.error(path + ".node.gpus", fmt::format("expected {} as in 'node', found {}",
+                                                    spec.node.gpus, other.node.gpus));
+      continue;
+    }
+    if (has_rails(spec.fabric.kind) && other.node.nic_count() > spec.node.nic_count()) {
+      report.error(path + ".node.nics.count",
+                   fmt::format("there are only {} rails", spec.node.nic_count()));
+    }
+    const auto domain = [](const NodeSpec& node) {
+      return node.nvlink ? node.nvlink->nodes_per_domain : 1;
+    };
+    if (domain(other.node) != domain(spec.node)) {
+      report.error(path + ".node.nvlink", "NVLink domains must be as in 'node'");
+    }
+    for (std::size_t j = 0; j < i; ++j) {
+      if (other.first > spec.other_nodes[j].last || other.last < spec.other_nodes[j].first)
+        continue;
+      report.error(path, fmt::format("some of these nodes are in other_nodes[{}] too", j));
+    }
+    check_cables(other.node, path + ".node", report);
+    check_node(other.node, path + ".node", report);
+    check_nvlink(other.node, path + ".node", report);
+  }
+}
+
+void check_torus(const FabricSpec& fabric, Report& report) {
+  if (fabric.kind != FabricKind::torus) {
+    if (fabric.torus) report.error("fabric.torus", "only the kind 'torus' has a shape");
+    return;
+  }
+  if (!fabric.torus) return report.error("fabric.kind", "the kind 'torus' needs 'torus'");
+  constexpr std::int64_t longest = 1000;
+  const auto& dimensions = fabric.torus->dimensions;
+  if (dimensions.size() < 2 || dimensions.size() > 3 ||
+      std::ranges::any_of(dimensions, [](std::int64_t n) { return n < 2 || n > longest; })) {
+    report.error("fabric.torus.dimensions", "expected two or three numbers from 2 to 1000");
+  }
+  check_cable(fabric.torus->link, "fabric.torus.link", report);
+}
+
+void check_routing(const FabricSpec& fabric, Report& report) {
+  const bool table = fabric.routing.policy == RoutingPolicy::table;
+  if (table && fabric.routing.routes.empty()) {
+    report.error("fabric.routing.policy", "the policy 'table' needs the list 'routes'");
+  }
+  if (!table && !fabric.routing.routes.empty()) {
+    report.error("fabric.routing.routes", "only the policy 'table' has a list of routes");
+  }
+}
+
+void check_pods(const FabricSpec& fabric, Report& report) {
+  const PodSpec pods = fabric.pods.value_or(PodSpec{});
+  if (pods.nodes < 1 || pods.cores < 1 || !(pods.oversubscription > 0)) {
+    report.error("fabric.pods", "its numbers are positive");
+  }
+  if (fabric.pods && fabric.nodes_per_leaf > 0 && fabric.pods->nodes % fabric.nodes_per_leaf != 0) {
+    report.error("fabric.pods.nodes",
+                 fmt::format("expected a multiple of nodes_per_leaf ({})", fabric.nodes_per_leaf));
+  }
+  if (fabric.pods && fabric.kind == FabricKind::rail_only) {
+    report.error("fabric.pods", "a fabric of kind 'rail_only' has two tiers");
+  }
+  if (!fabric.pods && fabric.kind == FabricKind::dragonfly_plus) {
+    report.error("fabric.kind", "the kind 'dragonfly_plus' needs 'pods'");
+  }
 }
 
 void check_fabric(const TopologySpec& spec, Report& report) {
   const FabricSpec& fabric = spec.fabric;
-  const PodSpec pods = fabric.pods.value_or(PodSpec{});
-  if (fabric.spines < 1 || pods.nodes < 1 || pods.cores < 1 || !(fabric.oversubscription > 0) ||
-      !(pods.oversubscription > 0)) {
-    report.error("fabric", "'spines', 'oversubscription' and the numbers of 'pods' are positive");
+  const bool grouped = has_leaves(fabric.kind);
+  if (fabric.spines < 0 || !(fabric.oversubscription > 0)) {
+    report.error("fabric", "'oversubscription' is positive and 'spines' not negative");
   }
-  const bool grouped =
-      fabric.kind == FabricKind::rail_optimised || fabric.kind == FabricKind::fat_tree;
   if (fabric.kind != FabricKind::none && spec.node.nic_count() == 0) {
     report.error("fabric.kind", "a network needs NICs in the node");
   }
@@ -185,12 +257,11 @@ void check_fabric(const TopologySpec& spec, Report& report) {
                    fabric.oversubscription != 1)) {
     report.error("fabric",
                  "'nodes_per_leaf', 'oversubscription', 'spines' and 'pods' go with "
-                 "'rail_optimised' and 'fat_tree'");
+                 "'rail_optimised', 'rail_only', 'fat_tree' and 'dragonfly_plus'");
   }
-  if (fabric.pods && fabric.nodes_per_leaf > 0 && fabric.pods->nodes % fabric.nodes_per_leaf != 0) {
-    report.error("fabric.pods.nodes",
-                 fmt::format("expected a multiple of nodes_per_leaf ({})", fabric.nodes_per_leaf));
-  }
+  check_pods(fabric, report);
+  check_torus(fabric, report);
+  check_routing(fabric, report);
   const SwitchCounts& switches = fabric.switches;
   const bool counts_switches = switches.leaf + switches.spine + switches.core > 0;
   if (fabric.kind != FabricKind::links && counts_switches) {
@@ -265,7 +336,7 @@ std::expected<LinkKind, std::string> link_kind_between(DeviceKind a, DeviceKind 
 
 bool has_device(const TopologySpec& spec, const Vertex& device, std::int64_t nodes,
                 std::int64_t gpus_per_node) {
-  const NodeSpec& node = spec.node;
+  const NodeSpec& node = device.node >= 0 ? spec.node_at(device.node) : spec.node;
   if (device.node >= nodes) return false;
   const bool spans = node.nvlink && node.nvlink->nodes_per_domain > 1;
   switch (device.kind) {
@@ -298,10 +369,11 @@ bool check_topology(const TopologySpec& spec, const simcore::ConfigNode* root,
     report.error("node.gpus", "a node has at least one GPU");
     return false;
   }
-  check_cables(spec.node, report);
-  check_node(spec, report);
-  check_nvlink(spec, report);
+  check_cables(spec.node, "node", report);
+  check_node(spec.node, "node", report);
+  check_nvlink(spec.node, "node", report);
   check_fabric(spec, report);
+  check_other_nodes(spec, report);
   if (diagnostics.error_count() == errors) check_links(spec, report);
   return diagnostics.error_count() == errors;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -82,6 +83,20 @@ std::optional<ConfigNode> read_tree(const fs::path& file, const std::vector<fs::
   return base;
 }
 
+/// Nodes that differ say only in what: the keys of the usual node stand underneath.
+void complete_other_nodes(ConfigNode& tree) {
+  const ConfigNode* usual = tree.find("node");
+  ConfigNode* others = tree.find("other_nodes");
+  if (!usual || !others || !usual->is_map()) return;
+  for (ConfigNode& item : others->items()) {
+    ConfigNode* node = item.is_map() ? item.find("node") : nullptr;
+    if (!node || !node->is_map()) continue;
+    ConfigNode whole = *usual;
+    merge(whole, *node);
+    *node = std::move(whole);
+  }
+}
+
 }  // namespace
 
 std::optional<Topology> load_topology(std::string_view name_or_path,
@@ -95,8 +110,9 @@ std::optional<Topology> load_topology(std::string_view name_or_path,
     return std::nullopt;
   }
   std::set<std::string> open;
-  const std::optional<ConfigNode> tree = read_tree(*file, search_path, open, diagnostics);
+  std::optional<ConfigNode> tree = read_tree(*file, search_path, open, diagnostics);
   if (!tree) return std::nullopt;
+  complete_other_nodes(*tree);
   Topology topology{simcore::read_config<TopologySpec>(*tree, diagnostics), *file};
   if (diagnostics.error_count() != errors) return std::nullopt;
   return topology;

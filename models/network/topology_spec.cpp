@@ -121,12 +121,23 @@ void PodSpec::describe(simcore::Fields<PodSpec>& fields) {
       .range(1, most_nodes);
   fields
       .optional("oversubscription", &PodSpec::oversubscription,
-                "Bandwidth into a pod's spines over bandwidth from them to the cores; 7 means 7:1.")
+                "Bandwidth into a pod's spines over bandwidth from them to the cores or to other "
+                "pods; 7 means 7:1.")
       .above(0.0);
   fields
       .optional("cores", &PodSpec::cores,
                 "Core switches; 1 stands for all of them with ideal spreading.")
       .range(1, most_devices);
+}
+
+void TorusSpec::describe(simcore::Fields<TorusSpec>& fields) {
+  fields
+      .required("dimensions", &TorusSpec::dimensions,
+                "Nodes along each direction, two or three of them. A direction of two nodes has "
+                "one cable between them, longer ones close to a ring.")
+      .count(2, 3)
+      .example("[4, 4, 4]");
+  fields.required("link", &TorusSpec::link, "Between the switches of neighbours.");
 }
 
 void SwitchCounts::describe(simcore::Fields<SwitchCounts>& fields) {
@@ -139,29 +150,38 @@ void SwitchCounts::describe(simcore::Fields<SwitchCounts>& fields) {
 }
 
 void FabricSpec::describe(simcore::Fields<FabricSpec>& fields) {
-  fields.required("kind", &FabricSpec::kind,
-                  "`none`; `single_switch`: ideal and non-blocking; `rail_optimised`: NIC i of a "
-                  "group of nodes on leaf i; `fat_tree`: all NICs of a group on one leaf; `links`: "
-                  "as the list `links` says.");
+  fields.required(
+      "kind", &FabricSpec::kind,
+      "`none`; `single_switch`: ideal and non-blocking; `rail_optimised`: NIC i of a "
+      "group of nodes on leaf i; `rail_only`: the same with spines for each rail alone; "
+      "`fat_tree`: all NICs of a group on one leaf; `dragonfly_plus`: fat-trees (pods) "
+      "whose spines are joined to those of all other pods; `torus`: a switch per node, "
+      "joined to its neighbours; `links`: as the list `links` says.");
   fields
       .optional("nodes_per_leaf", &FabricSpec::nodes_per_leaf,
-                "Nodes of a group, which share leaves.")
-      .range(1, most_nodes);
+                "Nodes of a group, which share leaves; 0 where there are none.")
+      .range(0, most_nodes);
   fields
       .optional("oversubscription", &FabricSpec::oversubscription,
                 "Bandwidth into a leaf from its NICs over bandwidth to the spines; 2 means 2:1.")
       .above(0.0);
   fields
-      .optional("spines", &FabricSpec::spines,
-                "Spine switches of a pod, each joined to each leaf. 1 stands for all of them with "
-                "ideal spreading (adaptive routing); more are used as static routing would.")
-      .range(1, most_devices);
+      .optional(
+          "spines", &FabricSpec::spines,
+          "Spine switches of a pod (rail_only: of a rail), each joined to each leaf. 1 stands "
+          "for all of them with ideal spreading; more are used as `routing` says; 0: none, so "
+          "that there is one group at most.")
+      .range(0, most_devices);
   fields
       .optional("switch_latency", &FabricSpec::switch_latency,
                 "Latency of a cable between two switches and of the switch at its end.")
       .at_least(simcore::SimTime{});
-  fields.optional("pods", &FabricSpec::pods, "A third tier: pods joined by core switches.");
+  fields.optional("pods", &FabricSpec::pods,
+                  "A third tier: pods joined by core switches, or to each other in a dragonfly.");
+  fields.optional("torus", &FabricSpec::torus, "Shape of a fabric of kind `torus`.");
   fields.optional("switches", &FabricSpec::switches, "Switches of a fabric of kind `links`.");
+  fields.optional("routing", &FabricSpec::routing,
+                  "Which of several equally short ways data takes.");
   fields
       .optional("max_nodes", &FabricSpec::max_nodes,
                 "Nodes that the machine has; more are refused. Needed where `links` names devices.")
@@ -178,6 +198,14 @@ void LinkSpec::describe(simcore::Fields<LinkSpec>& fields) {
   fields.optional("one_way", &LinkSpec::one_way, "Only from `from` to `to`.");
 }
 
+void OtherNodesSpec::describe(simcore::Fields<OtherNodesSpec>& fields) {
+  fields.required("first", &OtherNodesSpec::first, "Number of the first such node.")
+      .range(0, most_nodes);
+  fields.required("last", &OtherNodesSpec::last, "Number of the last one.").range(0, most_nodes);
+  fields.required("node", &OtherNodesSpec::node,
+                  "In what it differs: keys that are not given are those of the usual `node`.");
+}
+
 void TopologySpec::describe(simcore::Fields<TopologySpec>& fields) {
   fields.required("name", &TopologySpec::name, "Name, by which scenarios ask for it.");
   fields.optional("description", &TopologySpec::description, "One line for people.");
@@ -185,7 +213,11 @@ void TopologySpec::describe(simcore::Fields<TopologySpec>& fields) {
                   "A topology whose keys this file takes over where it gives none itself.");
   fields.required("gpu", &TopologySpec::gpu, "The GPU: the name of a file in `topologies/gpus`.")
       .not_empty();
-  fields.required("node", &TopologySpec::node, "One node; all are alike.");
+  fields.required("node", &TopologySpec::node, "One node; all are alike but for `other_nodes`.");
+  fields.optional(
+      "other_nodes", &TopologySpec::other_nodes,
+      "Nodes that differ: other NICs, PCIe or NVLink, with as many GPUs. NCCL's plan is "
+      "made for the usual node; flows meet each node's own links.");
   fields.required("fabric", &TopologySpec::fabric, "The network between nodes.");
   fields.optional("links", &TopologySpec::links,
                   "Cables, one by one, beside those that the rest describes.");
@@ -207,6 +239,27 @@ std::pair<std::string_view, std::int64_t> pcie_parents(const NodeSpec& node) {
   return {"cpu", node.cpu_count()};
 }
 
+bool has_leaves(FabricKind kind) {
+  return has_rails(kind) || kind == FabricKind::fat_tree || kind == FabricKind::dragonfly_plus;
+}
+
+bool has_rails(FabricKind kind) {
+  return kind == FabricKind::rail_optimised || kind == FabricKind::rail_only;
+}
+
+std::int64_t torus_size(const TorusSpec& torus) {
+  std::int64_t size = 1;
+  for (const std::int64_t nodes : torus.dimensions) size *= nodes;
+  return size;
+}
+
+const NodeSpec& TopologySpec::node_at(std::int64_t number) const {
+  for (const OtherNodesSpec& other : other_nodes) {
+    if (number >= other.first && number <= other.last) return other.node;
+  }
+  return node;
+}
+
 std::array<std::int64_t, 3> switch_counts(const TopologySpec& spec, std::int64_t nodes) {
   const FabricSpec& fabric = spec.fabric;
   const auto groups_of = [nodes](std::int64_t size) { return (nodes + size - 1) / size; };
@@ -217,16 +270,23 @@ std::array<std::int64_t, 3> switch_counts(const TopologySpec& spec, std::int64_t
       return {1, 0, 0};
     case FabricKind::links:
       return {fabric.switches.leaf, fabric.switches.spine, fabric.switches.core};
+    case FabricKind::torus:
+      return {nodes, 0, 0};
     case FabricKind::rail_optimised:
+    case FabricKind::rail_only:
     case FabricKind::fat_tree:
+    case FabricKind::dragonfly_plus:
       break;
   }
-  const std::int64_t per_group =
-      fabric.kind == FabricKind::rail_optimised ? spec.node.nic_count() : 1;
-  const std::int64_t leaves = groups_of(fabric.nodes_per_leaf) * per_group;
+  const std::int64_t rails = has_rails(fabric.kind) ? spec.node.nic_count() : 1;
+  const std::int64_t groups = groups_of(fabric.nodes_per_leaf);
   const std::int64_t pods = fabric.pods ? groups_of(fabric.pods->nodes) : 1;
-  if (leaves == 1) return {1, 0, 0};
-  return {leaves, pods * fabric.spines, pods > 1 ? fabric.pods->cores : 0};
+  if (fabric.kind == FabricKind::rail_only) {
+    return {groups * rails, groups > 1 ? rails * fabric.spines : 0, 0};
+  }
+  if (groups * rails == 1) return {1, 0, 0};
+  const bool cores = pods > 1 && fabric.kind != FabricKind::dragonfly_plus;
+  return {groups * rails, pods * fabric.spines, cores ? fabric.pods->cores : 0};
 }
 
 }  // namespace shardsim::network

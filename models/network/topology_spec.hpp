@@ -1,10 +1,11 @@
 // A machine as data: what stands in a topology YAML file.
 //
-// Models: one kind of node (GPUs, NVLink, CPUs, PCIe, NICs), repeated, and the fabric that joins
-// the nodes. Every cable is {bandwidth, efficiency, latency} per direction: the nominal rate, the
-// share of it that payload can use, and the time from one end to the other. Assumes: all nodes are
-// alike; both directions of a cable are alike unless `one_way` says so. Leaves out: the GPU itself,
-// named here and described in a file of its own.
+// Models: a node (GPUs, NVLink, CPUs, PCIe, NICs), repeated, nodes that differ from it, and the
+// fabric that joins the nodes. Every cable is {bandwidth, efficiency, latency} per direction: the
+// nominal rate, the share of it that payload can use, and the time from one end to the other.
+// Assumes: all nodes have equally many GPUs of one kind; both directions of a cable are alike
+// unless `one_way` says so. Leaves out: the GPU itself, named here and described in a file of its
+// own.
 #pragma once
 
 #include <array>
@@ -15,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/network/routing_spec.hpp"
 #include "simcore/config/fields.hpp"
 #include "simcore/quantity.hpp"
 #include "simcore/time.hpp"
@@ -101,16 +103,26 @@ enum class FabricKind : std::uint8_t {
   none,            ///< the nodes are not joined, or by NVLink alone
   single_switch,   ///< every NIC on one switch: an ideal, non-blocking network
   rail_optimised,  ///< NIC i of every node of a group on leaf i of that group
+  rail_only,       ///< the same, and each rail has spines of its own: rails never meet
   fat_tree,        ///< all NICs of the nodes of a group on one leaf
+  dragonfly_plus,  ///< pods as in a fat-tree, spine s of a pod joined to spine s of all others
+  torus,           ///< a switch per node, joined to its neighbours in two or three dimensions
   links,           ///< the switches that `switches` counts, joined as the `links:` list says
 };
 
-/// A third tier: pods of leaves and spines, joined by core switches.
+/// A third tier: pods of leaves and spines, joined by core switches or to each other.
 struct PodSpec {
   std::int64_t nodes = 1;
   double oversubscription = 1;
   std::int64_t cores = 1;
   static void describe(simcore::Fields<PodSpec>& fields);
+};
+
+/// Nodes in a grid that closes on itself; node n stands at (n mod a, n / a mod b, n / a / b).
+struct TorusSpec {
+  std::vector<std::int64_t> dimensions;
+  CableSpec link{};  ///< between neighbours
+  static void describe(simcore::Fields<TorusSpec>& fields);
 };
 
 struct SwitchCounts {
@@ -122,12 +134,15 @@ struct SwitchCounts {
 
 struct FabricSpec {
   FabricKind kind = FabricKind::none;
-  std::int64_t nodes_per_leaf = 0;    ///< rail_optimised, fat_tree: nodes of a group
-  double oversubscription = 1;        ///< of a leaf: bandwidth to NICs over bandwidth to spines
-  std::int64_t spines = 1;            ///< per pod; 1 stands for all of them with ideal spreading
+  std::int64_t nodes_per_leaf = 0;  ///< of the kinds with leaves: nodes of a group
+  double oversubscription = 1;      ///< of a leaf: bandwidth to NICs over bandwidth to spines
+  /// Per pod, with rail_only per rail; 1 stands for all of them with ideal spreading, 0: none.
+  std::int64_t spines = 1;
   simcore::SimTime switch_latency{};  ///< of a cable between two switches
   std::optional<PodSpec> pods{};
+  std::optional<TorusSpec> torus{};
   SwitchCounts switches{};  ///< kind `links`
+  RoutingSpec routing{};
   std::optional<std::int64_t> max_nodes{};
   static void describe(simcore::Fields<FabricSpec>& fields);
 };
@@ -144,14 +159,25 @@ struct LinkSpec {
   static void describe(simcore::Fields<LinkSpec>& fields);
 };
 
+/// Nodes unlike the others.
+struct OtherNodesSpec {
+  std::int64_t first = 0;
+  std::int64_t last = 0;  ///< included; nodes that a smaller cluster lacks are passed over
+  NodeSpec node;
+  static void describe(simcore::Fields<OtherNodesSpec>& fields);
+};
+
 struct TopologySpec {
   std::string name;
   std::string description;
   std::string extends;  ///< the topology whose keys this file changes
   std::string gpu;      ///< name of a file in topologies/gpus
   NodeSpec node;
+  std::vector<OtherNodesSpec> other_nodes;
   FabricSpec fabric;
   std::vector<LinkSpec> links;
+  /// What a node consists of.
+  const NodeSpec& node_at(std::int64_t number) const;
   static void describe(simcore::Fields<TopologySpec>& fields);
   static void check(const TopologySpec& spec, const simcore::ConfigNode& node,
                     simcore::Diagnostics& diagnostics);
@@ -164,6 +190,13 @@ std::string parent_name(const std::vector<std::string>& at, std::int64_t i, std:
 
 /// What NICs and GPUs hang on by default: the PCIe switches, or the CPUs if there are none.
 std::pair<std::string_view, std::int64_t> pcie_parents(const NodeSpec& node);
+
+/// Whether NICs hang on leaves that stand for groups of nodes.
+bool has_leaves(FabricKind kind);
+/// Whether NIC i of a node is on leaf i of its group.
+bool has_rails(FabricKind kind);
+/// Nodes of a torus.
+std::int64_t torus_size(const TorusSpec& torus);
 
 /// Switches of each tier (leaf, spine, core) that a fabric of so many nodes has.
 std::array<std::int64_t, 3> switch_counts(const TopologySpec& spec, std::int64_t nodes);
@@ -195,7 +228,10 @@ struct EnumNames<network::FabricKind> {
       {{"none", network::FabricKind::none},
        {"single_switch", network::FabricKind::single_switch},
        {"rail_optimised", network::FabricKind::rail_optimised},
+       {"rail_only", network::FabricKind::rail_only},
        {"fat_tree", network::FabricKind::fat_tree},
+       {"dragonfly_plus", network::FabricKind::dragonfly_plus},
+       {"torus", network::FabricKind::torus},
        {"links", network::FabricKind::links}});
 };
 

@@ -1,13 +1,16 @@
 #include "models/scenario/experiment.hpp"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "models/cuda/program_recorder.hpp"
 #include "models/network/topology_builder.hpp"
+#include "models/scenario/class_search.hpp"
 #include "models/scenario/device_memory.hpp"
 #include "models/scenario/nccl_files.hpp"
 #include "models/training/explicit_workload.hpp"
@@ -25,6 +28,18 @@ using training::Strategy;
 
 namespace {
 
+nccl::DataPath path_of(Fidelity fidelity) {
+  switch (fidelity) {
+    case Fidelity::model:
+      return nccl::DataPath::expected;
+    case Fidelity::chunk:
+      return nccl::DataPath::chunk;
+    case Fidelity::flow:
+      break;
+  }
+  return nccl::DataPath::flow;
+}
+
 /// Fills an experiment step by step; each step needs what the ones before found.
 class Builder {
  public:
@@ -35,7 +50,8 @@ class Builder {
   }
 
   std::optional<Experiment> build() {
-    if (!set_up_nccl() || !load_cluster() || !size_groups() || !record() || !perturb())
+    if (!set_up_nccl() || !load_cluster() || !place_jobs() || !record_others() || !size_groups() ||
+        !record() || !perturb())
       return std::nullopt;
     lay_out();
     set_up_runtime();
@@ -77,6 +93,8 @@ class Builder {
     made_.topology = std::move(*topology);
     made_.graph = std::move(*graph);
     made_.gpu = std::move(*gpu);
+    made_.planning = std::make_unique<CollectivePlanning>(
+        made_.topology.spec, made_.gpu, made_.nccl, path_of(made_.scenario.spec.fidelity));
     return true;
   }
 
@@ -88,8 +106,125 @@ class Builder {
     return true;
   }
 
+  const simcore::ConfigNode& item(std::string_view list, std::size_t i) const {
+    return made_.scenario.root.find(list)->items()[i];
+  }
+
+  /// GPUs of the nodes, in their order. Complains about nodes that there are not, or twice.
+  std::vector<int> gpus_of(const std::vector<std::int64_t>& nodes,
+                           const simcore::SourceLocation& place) {
+    std::vector<int> gpus;
+    std::set<std::int64_t> seen;
+    for (const std::int64_t node : nodes) {
+      if (node < 0 || node >= made_.graph.node_count() || !seen.insert(node).second) {
+        diagnostics_.error(place, fmt::format("expected different nodes from 0 to {}, found {}",
+                                              made_.graph.node_count() - 1, node));
+        return {};
+      }
+      for (std::int64_t i = 0; i < gpus_per_node(); ++i) {
+        gpus.push_back(static_cast<int>(node * gpus_per_node() + i));
+      }
+    }
+    return gpus;
+  }
+
+  /// Deals the nodes out: those that no other job names are the scenario's own.
+  bool place_jobs() {
+    std::vector<bool> taken(static_cast<std::size_t>(made_.graph.node_count()), false);
+    for (std::size_t i = 0; i < spec().jobs.size(); ++i) {
+      const simcore::SourceLocation& place = item("jobs", i).where_value("nodes");
+      JobPlan& job = made_.others.emplace_back();
+      job.name = spec().jobs[i].name;
+      job.nodes = static_cast<int>(spec().jobs[i].nodes.size());
+      job.gpus = gpus_of(spec().jobs[i].nodes, place);
+      if (diagnostics_.has_errors()) return false;
+      for (const std::int64_t node : spec().jobs[i].nodes) {
+        if (taken[static_cast<std::size_t>(node)]) {
+          diagnostics_.error(place, fmt::format("node {} belongs to another job", node));
+        }
+        taken[static_cast<std::size_t>(node)] = true;
+      }
+    }
+    std::vector<std::int64_t> all;
+    std::vector<std::int64_t> own;
+    for (std::int64_t node = 0; node < made_.graph.node_count(); ++node) {
+      all.push_back(node);
+      if (!taken[static_cast<std::size_t>(node)]) own.push_back(node);
+    }
+    if (own.empty()) {
+      diagnostics_.error(where("jobs"), "no node is left for the scenario's own job");
+      return false;
+    }
+    made_.nodes = static_cast<int>(own.size());
+    made_.gpus = gpus_of(own, where("jobs"));
+    for (std::size_t i = 0; i < spec().background.size(); ++i) {
+      const BackgroundSpec& traffic = spec().background[i];
+      JobPlan& job = made_.others.emplace_back();
+      job.name = traffic.name;
+      job.background = true;
+      job.gpus = gpus_of(traffic.nodes.empty() ? all : traffic.nodes,
+                         item("background", i).where_value("nodes"));
+      job.nodes = static_cast<int>(traffic.nodes.empty() ? all.size() : traffic.nodes.size());
+    }
+    return !diagnostics_.has_errors();
+  }
+
+  /// Records the others' programs, as if each were the scenario's own.
+  bool record_others() {
+    for (std::size_t i = 0; i < made_.others.size(); ++i) {
+      JobPlan& job = made_.others[i];
+      if (job.background) {
+        record_background(job, spec().background[i - spec().jobs.size()]);
+      } else if (!record_other(job, spec().jobs[i], item("jobs", i))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  bool record_other(JobPlan& job, const JobSpec& wanted, const simcore::ConfigNode& node) {
+    LoadedScenario as_own = made_.scenario;
+    as_own.spec.workload = wanted.workload;
+    as_own.spec.training = wanted.training;
+    as_own.spec.cpu = wanted.cpu;
+    apply(options_.changes, as_own.spec.cpu);
+    as_own.root = node;
+    std::swap(made_.scenario, as_own);
+    std::swap(made_.gpus, job.gpus);
+    const bool done = size_groups() && record();
+    std::swap(made_.gpus, job.gpus);
+    std::swap(made_.scenario, as_own);
+    if (!done) return false;
+    job.groups = made_.groups;
+    job.program = std::move(made_.program);
+    job.tokens_per_step = made_.figures ? made_.figures->tokens_per_step : 0;
+    job.reshard = reshard_group(wanted.training);
+    made_.figures.reset();
+    made_.parameters = 0;
+    return true;
+  }
+
+  /// A step is one exchange; two of them, so that the second can be repeated.
+  static void record_background(JobPlan& job, const BackgroundSpec& traffic) {
+    cuda::ProgramRecorder recorder;
+    cuda::CollectiveSpec exchange;
+    exchange.kind = traffic.pattern == BackgroundPattern::alltoall ? cuda::CollectiveKind::alltoall
+                                                                   : cuda::CollectiveKind::sendrecv;
+    exchange.communicator = recorder.create_communicator("world");
+    exchange.bytes = traffic.bytes;
+    for (int step = 0; step < 2; ++step) {
+      recorder.begin_step();
+      recorder.launch(cuda::ProgramRecorder::compute_stream, "exchange", exchange);
+      recorder.synchronize_device();
+      recorder.cpu_work(traffic.gap);
+      recorder.end_step();
+    }
+    job.program = std::make_unique<cuda::Program>(recorder.finish());
+    job.groups.world = static_cast<std::int64_t>(job.gpus.size());
+  }
+
   bool size_groups() {
-    const std::int64_t world = made_.graph.gpu_count();
+    const auto world = static_cast<std::int64_t>(made_.gpus.size());
     auto groups = training::group_sizes(spec().training, world, gpus_per_node());
     if (!groups) {
       const bool named = spec().training.shard_group.has_value();
@@ -100,9 +235,9 @@ class Builder {
     return true;
   }
 
-  std::int64_t reshard_group() const {
-    if (!spec().training.reshard_after_forward) return 0;
-    const auto* ranks = std::get_if<std::int64_t>(&spec().training.reshard_after_forward->value);
+  static std::int64_t reshard_group(const training::TrainingSpec& training) {
+    if (!training.reshard_after_forward) return 0;
+    const auto* ranks = std::get_if<std::int64_t>(&training.reshard_after_forward->value);
     return ranks != nullptr ? *ranks : 0;
   }
 
@@ -142,6 +277,10 @@ class Builder {
                          fmt::format("{} needs the size '{}'",
                                      simcore::print_value(spec().training.strategy), key));
     }
+    if (spec().training.embedding_and_head_units) {
+      diagnostics_.error(where("training.embedding_and_head_units"),
+                         "prescribed times are those of the whole root: expected false");
+    }
     if (spec().training.strategy == Strategy::fsdp1 &&
         spec().training.wrap_policy == training::WrapPolicy::size) {
       diagnostics_.error(where("training.wrap_policy"),
@@ -173,6 +312,11 @@ class Builder {
     if (diagnostics_.has_errors()) return false;
     if (!bounded(model->layers)) return false;
     const training::TransformerShape shape = training::resolve(*model, *wanted.sequence_length);
+    if (spec().training.embedding_and_head_units && shape.tied_embeddings) {
+      diagnostics_.error(where("training.embedding_and_head_units"),
+                         "the model's head is its embedding, which one unit holds: expected false");
+      return false;
+    }
     training::TransformerSetting setting;
     setting.cpu = spec().cpu;
     setting.optimizer.kind = spec().training.optimizer;
@@ -248,24 +392,39 @@ class Builder {
         diagnostics_.error(place, links.error());
       }
     }
-    return !diagnostics_.has_errors();
+    if (diagnostics_.has_errors()) return false;
+    made_.perturbations =
+        resolve(spec().perturb, made_.graph, static_cast<int>(made_.groups.world));
+    return true;
   }
 
-  bool equal_gpus() const {
-    const network::NodeSpec& node = made_.topology.spec.node;
-    const bool switched =
-        node.gpus == 1 || (node.nvlink && node.nvlink->layout == network::NvlinkLayout::nvswitch);
-    return switched && (made_.graph.node_count() == 1 || node.nic_count() == node.gpus);
+  static ClassJob class_job(const cuda::Program& program, const training::GroupSizes& sizes,
+                            const std::vector<int>& gpus, std::int64_t reshard,
+                            std::vector<Colour> colours) {
+    ClassJob job{&program, &gpus, std::move(colours), {}};
+    for (const std::string& role : program.communicators) {
+      job.groups.push_back(groups_of_role(role, sizes, reshard));
+    }
+    return job;
   }
 
   void lay_out() {
-    const bool every_rank = options_.exact_ranks || !spec().perturb.empty();
-    made_.layout = lay_out_ranks(made_.program->communicators, made_.groups, reshard_group(),
-                                 gpus_per_node(), equal_gpus(), every_rank);
-    for (const PerturbationSpec& one : spec().perturb) {
-      if (!one.rank) continue;
-      made_.slowdowns.resize(made_.layout.ranks.size(), 1.0);
-      made_.slowdowns[static_cast<std::size_t>(*one.rank)] *= *one.compute_slowdown;
+    const auto ranks = static_cast<int>(made_.groups.world);
+    std::vector<ClassJob> jobs{class_job(*made_.program, made_.groups, made_.gpus,
+                                         reshard_group(spec().training),
+                                         colours_of_ranks(spec().perturb, ranks))};
+    for (const JobPlan& other : made_.others) {
+      jobs.push_back(class_job(*other.program, other.groups, other.gpus, other.reshard,
+                               std::vector<Colour>(other.gpus.size(), 0)));
+    }
+    const auto classes = search_classes(jobs, made_.graph, made_.perturbations.link_changes,
+                                        *made_.planning, options_.exact_ranks);
+    made_.layout =
+        lay_out_ranks(made_.program->communicators, jobs[0].groups, classes[0], made_.gpus);
+    for (std::size_t i = 0; i < made_.others.size(); ++i) {
+      JobPlan& other = made_.others[i];
+      other.layout = lay_out_ranks(other.program->communicators, jobs[i + 1].groups, classes[i + 1],
+                                   other.gpus);
     }
   }
 

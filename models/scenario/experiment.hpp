@@ -16,7 +16,10 @@
 #include "models/nccl/planner.hpp"
 #include "models/network/graph.hpp"
 #include "models/network/topology_library.hpp"
+#include "models/scenario/collective_planning.hpp"
 #include "models/scenario/hardware_changes.hpp"
+#include "models/scenario/job_plan.hpp"
+#include "models/scenario/perturbations.hpp"
 #include "models/scenario/rank_layout.hpp"
 #include "models/scenario/scenario_spec.hpp"
 #include "models/training/transformer_flops.hpp"
@@ -51,6 +54,9 @@ struct Experiment {
   network::Graph graph;
   gpu::GpuSpec gpu;
   nccl::NcclSetup nccl;
+  std::unique_ptr<CollectivePlanning> planning;
+  std::vector<int> gpus;  ///< of each rank, in the cluster's numbering
+  int nodes = 0;          ///< of the scenario's own job
   training::GroupSizes groups;
   std::unique_ptr<cuda::Program> program;
   std::optional<ModelFigures> figures;
@@ -58,7 +64,8 @@ struct Experiment {
   RankLayout layout;
   cuda::RuntimeSpec runtime;
   simcore::Bytes outside_allocator;  ///< CUDA context and NCCL's buffers
-  std::vector<double> slowdowns;     ///< by slot; empty: none
+  Perturbations perturbations;
+  std::vector<JobPlan> others;  ///< jobs and traffic beside the scenario's own
   std::vector<std::string> warnings;
 };
 

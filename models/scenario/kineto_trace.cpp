@@ -136,7 +136,7 @@ class KinetoTrace {
     distributed.begin_object();
     distributed.member("backend", "nccl");
     distributed.member("rank", rank_);
-    distributed.member("world_size", experiment_.graph.gpu_count());
+    distributed.member("world_size", static_cast<int>(experiment_.gpus.size()));
     distributed.end_object();
   }
 
@@ -266,7 +266,7 @@ void write_kineto_trace(std::ostream& out, const Experiment& experiment,
                         const std::vector<StepLog>& logs, int rank) {
   const StepLog* log = &logs.front();
   for (const StepLog& one : logs) {
-    if (one.rank == rank) log = &one;
+    if (one.slot == experiment.layout.slot_of_rank[static_cast<std::size_t>(rank)]) log = &one;
   }
   KinetoTrace(out, experiment, *log, rank).write();
 }

@@ -1,7 +1,7 @@
 #include "models/scenario/rank_layout.hpp"
 
 #include <algorithm>
-#include <map>
+#include <utility>
 
 namespace shardsim::scenario {
 
@@ -25,7 +25,7 @@ std::vector<std::vector<int>> make_groups(std::int64_t count, std::int64_t size,
 std::vector<std::vector<int>> groups_of_role(const std::string& role,
                                              const training::GroupSizes& sizes,
                                              std::int64_t reshard) {
-  if (role == "shard") {
+  if (role == "shard" || role == "reduce_scatter") {
     return make_groups(sizes.replicas, sizes.shard, 1,
                        [&](std::int64_t g) { return g * sizes.shard; });
   }
@@ -39,54 +39,50 @@ std::vector<std::vector<int>> groups_of_role(const std::string& role,
   return make_groups(1, sizes.world, 1, [](std::int64_t) { return 0; });
 }
 
-bool groups_lie_alike(const std::vector<std::vector<int>>& groups, std::int64_t gpus_per_node) {
-  // How many of a group's ranks each of its nodes holds, in the group's order.
-  const auto pattern = [gpus_per_node](const std::vector<int>& group) {
-    std::vector<std::int64_t> counts;
-    std::int64_t node = -1;
-    for (const int rank : group) {
-      const std::int64_t here = rank / gpus_per_node;
-      if (here != node) counts.push_back(0);
-      node = here;
-      ++counts.back();
-    }
-    return counts;
-  };
-  const auto first = pattern(groups.front());
-  return std::all_of(groups.begin(), groups.end(),
-                     [&](const std::vector<int>& group) { return pattern(group) == first; }) &&
-         std::adjacent_find(first.begin(), first.end(), std::not_equal_to<>()) == first.end();
+namespace {
+
+/// The groups of one class as one communicator.
+nccl::CommunicatorSpec unite(const std::string& role, const std::vector<std::vector<int>>& groups,
+                             const std::vector<Colour>& classes, Colour wanted,
+                             const std::vector<int>& gpus) {
+  nccl::CommunicatorSpec spec{role, {}, 0, {}};
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    if (classes[g] != wanted) continue;
+    auto& group = spec.groups.emplace_back();
+    for (const int rank : groups[g]) group.push_back(gpus[static_cast<std::size_t>(rank)]);
+  }
+  return spec;
 }
 
-RankLayout lay_out_ranks(const std::vector<std::string>& roles, const training::GroupSizes& sizes,
-                         std::int64_t reshard, std::int64_t gpus_per_node, bool equal_gpus,
-                         bool every_rank) {
-  std::vector<std::vector<std::vector<int>>> groups;
-  for (const std::string& role : roles) {
-    groups.push_back(groups_of_role(role, sizes, reshard));
-    if (!groups_lie_alike(groups.back(), gpus_per_node)) every_rank = true;
-    if (!equal_gpus && groups.back().size() > 1) every_rank = true;
-  }
+}  // namespace
+
+RankLayout lay_out_ranks(const std::vector<std::string>& roles,
+                         const std::vector<std::vector<std::vector<int>>>& groups,
+                         const RankClasses& classes, const std::vector<int>& gpus) {
   RankLayout layout;
-  const int simulated = every_rank ? static_cast<int>(sizes.world) : 1;
-  layout.classes = simulated;
-  for (int rank = 0; rank < simulated; ++rank) layout.ranks.push_back(rank);
+  layout.slot_of_rank = classes.ranks;
+  for (std::size_t rank = 0; rank < classes.ranks.size(); ++rank) {
+    if (classes.ranks[rank] == layout.ranks.size()) layout.ranks.push_back(static_cast<int>(rank));
+  }
+  layout.classes = static_cast<int>(layout.ranks.size());
   layout.memberships.resize(layout.ranks.size());
   for (std::size_t id = 0; id < roles.size(); ++id) {
-    if (!every_rank) {
-      const auto instance = static_cast<std::uint32_t>(layout.communicators.size());
-      layout.communicators.push_back(nccl::CommunicatorSpec{roles[id], groups[id], 1});
-      layout.memberships[0].push_back(cuda::Membership{instance, 0});
-      continue;
-    }
-    for (const std::vector<int>& group : groups[id]) {
-      const auto instance = static_cast<std::uint32_t>(layout.communicators.size());
-      layout.communicators.push_back(
-          nccl::CommunicatorSpec{roles[id], {group}, static_cast<std::uint32_t>(group.size())});
-      for (std::uint32_t member = 0; member < group.size(); ++member) {
-        layout.memberships[static_cast<std::size_t>(group[member])].push_back(
-            cuda::Membership{instance, member});
+    std::vector<std::uint32_t> instance_of(groups[id].size(), UINT32_MAX);  // by class
+    std::vector<bool> placed(layout.ranks.size(), false);
+    for (std::size_t g = 0; g < groups[id].size(); ++g) {
+      std::uint32_t& instance = instance_of[classes.groups[id][g]];
+      if (instance != UINT32_MAX) continue;
+      instance = static_cast<std::uint32_t>(layout.communicators.size());
+      auto spec = unite(roles[id], groups[id], classes.groups[id], classes.groups[id][g], gpus);
+      // The members that arrive are the classes found in each of the groups.
+      for (const int rank : groups[id][g]) {
+        const std::uint32_t slot = classes.ranks[static_cast<std::size_t>(rank)];
+        if (placed[slot]) continue;
+        placed[slot] = true;
+        layout.memberships[slot].push_back(cuda::Membership{instance, spec.members++});
+        spec.member_ranks.push_back(layout.ranks[slot]);
       }
+      layout.communicators.push_back(std::move(spec));
     }
   }
   return layout;

@@ -165,6 +165,17 @@ Json collective_json(const CollectiveResult& one) {
           {"busbw_gbytes_per_s", one.busbw_gbytes_per_s}};
 }
 
+Json job_json(const JobResult& job) {
+  return {{"name", job.name},
+          {"background", job.background},
+          {"gpus", job.gpus},
+          {"nodes", job.nodes},
+          {"steps", job.steps},
+          {"step_time_s", job.steps > 0 ? Json(job.step_time.seconds()) : Json(nullptr)},
+          {"tokens_per_s", job.tokens_per_s},
+          {"rank_classes", job.rank_classes}};
+}
+
 }  // namespace
 
 std::string to_json(const Result& result) {
@@ -196,6 +207,8 @@ std::string to_json(const Result& result) {
     json["critical_path"].push_back(
         {{"what", part.what}, {"time_s", part.time.seconds()}, {"share", part.share}});
   }
+  if (!result.jobs.empty()) json["jobs"] = Json::array();
+  for (const JobResult& job : result.jobs) json["jobs"].push_back(job_json(job));
   if (!result.what_if.empty()) json["what_if"] = Json::array();
   for (const WhatIf& one : result.what_if) {
     json["what_if"].push_back(what_if_json(one, result.step.time));

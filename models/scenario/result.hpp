@@ -120,6 +120,18 @@ struct WhatIf {
   std::optional<simcore::SimTime> step;  ///< nothing if that run fails
 };
 
+/// A job, or traffic, that shared the cluster while the scenario's own job ran.
+struct JobResult {
+  std::string name;
+  bool background = false;
+  int gpus = 0;
+  int nodes = 0;
+  int steps = 0;               ///< whole ones after its first, in the time of the own job
+  simcore::SimTime step_time;  ///< mean over them; of background traffic, of an exchange and a gap
+  double tokens_per_s = 0;     ///< 0 for prescribed workloads and traffic
+  int rank_classes = 0;
+};
+
 struct SimulatorResult {
   std::string version;
   std::uint64_t events = 0;
@@ -147,6 +159,7 @@ struct Result {
   std::vector<CollectiveResult> collectives;
   std::vector<LinkResult> links;
   std::vector<PathShare> critical_path;
+  std::vector<JobResult> jobs;  ///< the others on the cluster
   std::vector<WhatIf> what_if;  ///< where asked for
   std::vector<std::string> warnings;
   std::vector<StreamOccupancy> streams;  ///< not part of the JSON

@@ -24,32 +24,6 @@ void NcclSpec::describe(Fields<NcclSpec>& fields) {
   fields.optional("env", &NcclSpec::env, "NCCL's environment variables.");
 }
 
-void PerturbationSpec::describe(Fields<PerturbationSpec>& fields) {
-  fields.optional("rank", &PerturbationSpec::rank, "The rank that deviates.")
-      .range(0, 1'000'000'000);
-  fields
-      .optional("compute_slowdown", &PerturbationSpec::compute_slowdown,
-                "Factor on the time of every kernel of the rank; 1.3 is 30 % slower.")
-      .range(0.01, 1000.0);
-  fields
-      .optional("link", &PerturbationSpec::link,
-                "A device whose links all change, or a single link `FROM->TO`.")
-      .example("\"node[2].nic[0]\"");
-  fields
-      .optional("bandwidth", &PerturbationSpec::bandwidth,
-                "Bandwidth left on the link, as a share of what it has.")
-      .range(simcore::Fraction{0}, simcore::Fraction{100});
-}
-
-void PerturbationSpec::check(const PerturbationSpec& spec, const simcore::ConfigNode& node,
-                             simcore::Diagnostics& diagnostics) {
-  const bool slow_rank = spec.rank && spec.compute_slowdown && !spec.link && !spec.bandwidth;
-  const bool slow_link = spec.link && spec.bandwidth && !spec.rank && !spec.compute_slowdown;
-  if (slow_rank || slow_link) return;
-  diagnostics.error(node.where(),
-                    "expected either 'rank' with 'compute_slowdown', or 'link' with 'bandwidth'");
-}
-
 void StepsSpec::describe(Fields<StepsSpec>& fields) {
   fields
       .optional("warmup", &StepsSpec::warmup,
@@ -70,6 +44,12 @@ void ScenarioSpec::describe(Fields<ScenarioSpec>& fields) {
                   "Options of the caching allocator (PYTORCH_CUDA_ALLOC_CONF).");
   fields.optional("nccl", &ScenarioSpec::nccl, "NCCL's version and environment.");
   fields.optional("perturb", &ScenarioSpec::perturb, "Deviations from the ideal cluster.");
+  fields.optional(
+      "jobs", &ScenarioSpec::jobs,
+      "Other training jobs on the same cluster. The scenario's own takes the nodes that "
+      "are left.");
+  fields.optional("background", &ScenarioSpec::background,
+                  "Traffic that shares the cluster's links with the jobs.");
   fields.optional("steps", &ScenarioSpec::steps, "How many steps are simulated.");
   fields.optional(
       "fidelity", &ScenarioSpec::fidelity,

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "models/cuda/allocator_spec.hpp"
+#include "models/scenario/job_spec.hpp"
+#include "models/scenario/perturbation_spec.hpp"
 #include "models/training/cpu_spec.hpp"
 #include "models/training/training_spec.hpp"
 #include "models/training/workload_spec.hpp"
@@ -41,17 +43,6 @@ struct NcclSpec {
   static void describe(simcore::Fields<NcclSpec>& fields);
 };
 
-/// One deviation from the ideal cluster: a slow rank, or a link with other bandwidth.
-struct PerturbationSpec {
-  std::optional<std::int64_t> rank;
-  std::optional<double> compute_slowdown;
-  std::optional<std::string> link;
-  std::optional<simcore::Fraction> bandwidth;
-  static void describe(simcore::Fields<PerturbationSpec>& fields);
-  static void check(const PerturbationSpec& spec, const simcore::ConfigNode& node,
-                    simcore::Diagnostics& diagnostics);
-};
-
 struct StepsSpec {
   std::int64_t warmup = 2;
   std::int64_t measure = 1;
@@ -68,6 +59,8 @@ struct ScenarioSpec {
   cuda::AllocatorSpec allocator;
   NcclSpec nccl;
   std::vector<PerturbationSpec> perturb;
+  std::vector<JobSpec> jobs;
+  std::vector<BackgroundSpec> background;
   StepsSpec steps;
   Fidelity fidelity = Fidelity::flow;
   std::vector<std::string> quiz;

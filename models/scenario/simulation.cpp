@@ -21,103 +21,62 @@ namespace {
 /// A run stops here: sums of times stay exact below it.
 constexpr SimTime latest_moment = SimTime::microseconds(4'000'000'000'000);
 
-nccl::RingHardware ring_hardware(const Experiment& experiment) {
-  nccl::RingHardware hardware;
-  hardware.compute_capability =
-      static_cast<int>(std::lround(experiment.gpu.compute_capability * 10));
-  const auto& cpus = experiment.topology.spec.node.cpus;
-  hardware.amd_cpu = cpus && cpus->vendor == network::CpuVendor::amd;
-  return hardware;
-}
-
-const network::NicSpec* nics_of(const Experiment& experiment) {
-  const auto& nics = experiment.topology.spec.node.nics;
-  return nics ? &*nics : nullptr;
-}
-
-nccl::DataPath path_of(Fidelity fidelity) {
-  switch (fidelity) {
-    case Fidelity::model:
-      return nccl::DataPath::expected;
-    case Fidelity::chunk:
-      return nccl::DataPath::chunk;
-    case Fidelity::flow:
-      break;
-  }
-  return nccl::DataPath::flow;
-}
-
 }  // namespace
 
-Simulation::State::State(const Experiment& given, bool trace_allocator)
+Simulation::State::State(const Experiment& given, const SimulationOptions& wishes)
     : experiment(given),
+      options(wishes),
       flows(given.graph, queue),
-      planner(given.topology.spec, ring_hardware(given).compute_capability, given.nccl),
-      model(planner,
-            nccl::timing_constants(ring_hardware(given).compute_capability, nics_of(given)),
-            nccl::nccl_ring_tuning(ring_hardware(given)), path_of(given.scenario.spec.fidelity)),
-      backend(given.graph, flows, queue, model) {
-  for (const nccl::CommunicatorSpec& one : given.layout.communicators) {
-    backend.add_communicator(one);
-  }
-  times = kernel_times(*given.program, given.gpu, collective_loads());
+      backend(given.graph, flows, queue, given.planning->model) {
   set_up_ranks();
-  runtime = std::make_unique<cuda::Runtime>(given.runtime, ranks, backend, queue);
+  if (!given.perturbations.link_changes.empty()) {
+    link_schedule = std::make_unique<network::LinkSchedule>(
+        given.perturbations.link_changes, given.graph.links().size(), flows, queue, backend);
+  }
+  listen_to_collectives();
+  if (!start_lockstep()) start_runtime(backend, queue);
+}
+
+void Simulation::State::start_runtime(cuda::CollectiveBackend& collectives,
+                                      simcore::EventQueue& events) {
+  runtime = std::make_unique<cuda::Runtime>(experiment.runtime, ranks, collectives, events);
   listen();
-  if (trace_allocator) listen_to_allocator();
-  degrade_links();
+  if (options.trace_allocator) listen_to_allocator();
   runtime->start();
 }
 
-CollectiveLoads Simulation::State::collective_loads() {
-  constexpr std::size_t most = 8;
-  CollectiveLoads made;
-  std::vector<std::pair<cuda::CommunicatorId, cuda::CollectiveKind>> keys;
-  std::vector<std::int64_t> largest;
-  const auto& collectives = experiment.program->collectives;
-  for (const cuda::CollectiveSpec& spec : collectives) {
-    const std::pair key{spec.communicator, spec.kind};
-    auto at = static_cast<std::size_t>(std::find(keys.begin(), keys.end(), key) - keys.begin());
-    if (at == keys.size() && keys.size() < most) {
-      keys.push_back(key);
-      largest.push_back(-1);
-      made.loads.emplace_back();
-    }
-    at = std::min(at, keys.size() - 1);
-    made.load_of_collective.push_back(static_cast<std::uint8_t>(at));
-    if (spec.fixed_time || spec.bytes.count <= largest[at]) continue;
-    largest[at] = spec.bytes.count;
-    made.loads[at] = collective_load(spec);
+CollectiveLoads Simulation::State::collective_loads(const cuda::Program& program,
+                                                    const RankLayout& layout,
+                                                    std::uint32_t first_instance) {
+  CollectiveLoads loads(program);
+  for (std::size_t i = 0; i < loads.largest().size(); ++i) {
+    const cuda::CollectiveSpec& spec = program.collectives[loads.largest()[i]];
+    if (spec.fixed_time) continue;
+    const std::uint32_t instance =
+        first_instance + layout.memberships[0][spec.communicator].instance;
+    const nccl::CollectiveTiming* timing = backend.timing(instance, spec);
+    if (timing == nullptr || timing->traffic == nullptr) continue;
+    const double touched = memory_touches(spec.kind) * timing->traffic->rate.bytes_per_second;
+    loads.set(i, {timing->channels, {touched}});
   }
-  return made;
-}
-
-CollectiveLoad Simulation::State::collective_load(const cuda::CollectiveSpec& spec) {
-  const std::uint32_t instance = experiment.layout.memberships[0][spec.communicator].instance;
-  const nccl::CollectiveTiming* timing = backend.timing(instance, spec);
-  if (timing == nullptr || timing->traffic == nullptr) return {};
-  return {timing->channels, {memory_touches(spec.kind) * timing->traffic->rate.bytes_per_second}};
+  return loads;
 }
 
 void Simulation::State::set_up_ranks() {
-  const RankLayout& layout = experiment.layout;
   const auto& ops = experiment.program->ops;
   memory_depends_on_time = std::any_of(ops.begin(), ops.end(), [](const cuda::Op& op) {
     return op.code == cuda::OpCode::record_stream;
   });
-  if (!memory_depends_on_time && layout.ranks.size() > 1) {
+  own_slots = experiment.layout.ranks.size();
+  own_left = own_slots;
+  if (!memory_depends_on_time && own_slots > 1) {
     device_calls = cuda::rehearse_memory(*experiment.program, experiment.runtime);
   }
-  for (std::size_t slot = 0; slot < layout.ranks.size(); ++slot) {
-    cuda::RankSetup setup;
-    setup.rank = layout.ranks[slot];
-    setup.program = experiment.program.get();
-    setup.kernel_times = &times;
-    if (!experiment.slowdowns.empty()) setup.compute_slowdown = experiment.slowdowns[slot];
-    setup.communicators = layout.memberships[slot];
-    setup.tracks_memory = slot == 0 || memory_depends_on_time;
-    setup.device_calls = &device_calls;
-    ranks.push_back(setup);
+  add_job(*experiment.program, experiment.layout, 0);
+  for (std::size_t i = 0; i < experiment.others.size(); ++i) {
+    const JobPlan& other = experiment.others[i];
+    other_steps.push_back({static_cast<std::uint32_t>(ranks.size()), {}, {}, 0, 0});
+    add_job(*other.program, other.layout, static_cast<int>(i) + 1);
   }
   step_begin.assign(ranks.size(), SimTime{});
   retries_in_warmup.assign(ranks.size(), 0);
@@ -125,30 +84,53 @@ void Simulation::State::set_up_ranks() {
   persistent.assign(ranks.size(), Bytes{});
 }
 
+void Simulation::State::add_job(const cuda::Program& program, const RankLayout& layout, int job) {
+  const auto first_instance = static_cast<std::uint32_t>(transfers.size());
+  for (const nccl::CommunicatorSpec& one : layout.communicators) backend.add_communicator(one);
+  transfers.resize(first_instance + layout.communicators.size());
+  times.push_back(std::make_unique<cuda::KernelTimes>(
+      kernel_times(program, experiment.gpu, collective_loads(program, layout, first_instance))));
+  for (std::size_t slot = 0; slot < layout.ranks.size(); ++slot) {
+    cuda::RankSetup setup;
+    setup.rank = layout.ranks[slot];
+    setup.program = &program;
+    setup.kernel_times = times.back().get();
+    setup.communicators = layout.memberships[slot];
+    for (cuda::Membership& one : setup.communicators) one.instance += first_instance;
+    setup.tracks_memory = job == 0 && (slot == 0 || memory_depends_on_time);
+    if (job == 0) {
+      setup.compute_slowdown = experiment.perturbations.slowdown(setup.rank);
+      setup.pace = experiment.perturbations.pace(setup.rank);
+      setup.device_calls = &device_calls;
+    } else {
+      setup.job = experiment.others[static_cast<std::size_t>(job) - 1].name;
+      setup.repeats_last_step = true;
+    }
+    ranks.push_back(setup);
+    job_of_slot.push_back(job);
+  }
+}
+
 void Simulation::State::listen() {
-  const std::uint32_t last = steps() - 1;
-  logger =
-      std::make_unique<StepLogger>(*runtime, ranks, std::vector<bool>(ranks.size(), true), last);
+  // A log takes up to a megabyte.
+  constexpr std::size_t most_logs = 2048;
+  std::vector<bool> wanted(ranks.size(), false);
+  std::fill_n(wanted.begin(), std::min(own_slots, most_logs), true);
+  if (own_slots > most_logs) {
+    for (const std::uint32_t slot : named_slots()) wanted[slot] = true;
+  }
+  logger = std::make_unique<StepLogger>(*runtime, ranks, wanted, steps() - 1);
   memory_logger = std::make_unique<MemoryLogger>(*runtime, ranks);
   runtime->step_boundary.listen([this](const cuda::StepRecord& record) {
-    if (record.begins) {
-      step_begin[record.slot] = record.time;
-      if (record.step == first_measured()) {
-        retries_in_warmup[record.slot] = runtime->memory(record.slot).num_alloc_retries;
-      }
-      persistent[record.slot] = runtime->memory(record.slot).allocated;
-      if (record.slot == 0 && record.step == first_measured()) {
-        flows.reset_statistics();
-        statistics_begin = queue.now();
-      }
-      return;
-    }
-    if (record.slot == 0) finished_steps = record.step + 1;
-    if (record.step >= first_measured()) {
-      step_times[record.slot].push_back(record.time - step_begin[record.slot]);
+    if (job_of_slot[record.slot] == 0) {
+      note_step(record);
+    } else {
+      note_other_step(record);
     }
   });
-  transfers.resize(experiment.layout.communicators.size());
+}
+
+void Simulation::State::listen_to_collectives() {
   backend.collective_finished.listen([this](const nccl::CollectiveRecord& record) {
     transfers[record.instance].push_back(record.last_arrival);
     CollectiveChoice& choice = choices[{record.instance, record.spec->kind}];
@@ -158,46 +140,67 @@ void Simulation::State::listen() {
   });
 }
 
+void Simulation::State::note_step(const cuda::StepRecord& record) {
+  if (record.begins) {
+    step_begin[record.slot] = record.time;
+    if (record.step == first_measured()) {
+      retries_in_warmup[record.slot] = runtime->memory(record.slot).num_alloc_retries;
+    }
+    persistent[record.slot] = runtime->memory(record.slot).allocated;
+    if (record.slot == 0 && record.step == first_measured() && !replay) {
+      flows.reset_statistics();
+      statistics_begin = queue.now();
+    }
+    return;
+  }
+  for (OtherSteps& other : other_steps) other.since_own = 0;
+  if (record.slot == 0) finished_steps = record.step + 1;
+  if (record.step + 1 == steps()) --own_left;
+  if (record.step >= first_measured()) {
+    step_times[record.slot].push_back(record.time - step_begin[record.slot]);
+  }
+}
+
+void Simulation::State::note_other_step(const cuda::StepRecord& record) {
+  // More steps than any job does in the time of another's: the own job stands still.
+  constexpr std::uint32_t endless = 100'000;
+  OtherSteps& steps = other_steps[static_cast<std::size_t>(job_of_slot[record.slot]) - 1];
+  if (record.slot != steps.slot) return;
+  if (record.begins) {
+    steps.begin = record.time;
+    return;
+  }
+  given_up |= ++steps.since_own > endless;
+  if (steps.seen++ > 0) steps.times.push_back(record.time - steps.begin);
+}
+
 void Simulation::State::listen_to_allocator() {
   runtime->allocator_acted.listen([this](const cuda::AllocatorRecord& record) {
     if (record.slot == 0) allocator_records.push_back(record);
   });
 }
 
-void Simulation::State::degrade_links() {
-  std::map<network::LinkId, double> shares;
-  for (const PerturbationSpec& one : experiment.scenario.spec.perturb) {
-    if (!one.link) continue;
-    const auto links = experiment.graph.links_named(*one.link);
-    if (!links) continue;
-    for (const network::LinkId link : *links) {
-      // Several entries for one link multiply, as slowdowns of one rank do.
-      double& left = shares.try_emplace(link, 1.0).first->second;
-      left *= one.bandwidth->value;
-      const double usual = experiment.graph.links()[link].bandwidth.bytes_per_second;
-      flows.set_bandwidth(link, simcore::BitRate{usual * left});
-    }
-  }
-}
-
-Simulation::Simulation(const Experiment& experiment, bool trace_allocator)
-    : state_(std::make_unique<State>(experiment, trace_allocator)) {}
+Simulation::Simulation(const Experiment& experiment, const SimulationOptions& options)
+    : state_(std::make_unique<State>(experiment, options)) {}
 
 Simulation::~Simulation() = default;
 
 bool Simulation::advance(std::uint64_t events) {
+  if (!state_->runtime) return state_->advance_lockstep();
   for (std::uint64_t i = 0; i < events; ++i) {
-    if (state_->runtime->out_of_memory() || state_->queue.now() > latest_moment) return false;
-    if (!state_->queue.step()) return false;
+    if (state_->runtime->out_of_memory() || state_->now() > latest_moment) return false;
+    if (state_->own_job_finished() || state_->given_up) return false;
+    if (!state_->step()) return false;
   }
   return true;
 }
 
 double Simulation::progress() const {
+  if (state_->lockstep) return state_->lockstep->progress();
   return static_cast<double>(state_->finished_steps) / std::max(1U, state_->steps());
 }
 
-std::uint64_t Simulation::events() const { return state_->queue.handled(); }
+std::uint64_t Simulation::events() const { return state_->events(); }
 
 std::expected<RunOutput, RunFailure> Simulation::finish() {
   if (auto failure = state_->failure()) return std::unexpected(std::move(*failure));
@@ -209,7 +212,7 @@ AllocatorTrace Simulation::allocator_trace() {
   trace.program = state_->experiment.program.get();
   trace.spec = state_->experiment.runtime.allocator;
   trace.records = std::move(state_->allocator_records);
-  trace.segments = state_->runtime->memory_snapshot(0);
+  if (state_->runtime) trace.segments = state_->runtime->memory_snapshot(0);
   return trace;
 }
 
@@ -248,27 +251,31 @@ RunFailure Simulation::State::out_of_memory(const cuda::OutOfMemory& what) const
 }
 
 std::optional<RunFailure> Simulation::State::failure() const {
-  if (runtime->out_of_memory()) return out_of_memory(*runtime->out_of_memory());
-  if (backend.failure()) return RunFailure{nccl::to_text(*backend.failure()), {}, {}};
-  if (queue.now() > latest_moment) {
+  if (runtime && runtime->out_of_memory()) return out_of_memory(*runtime->out_of_memory());
+  if (now() > latest_moment) {
     return RunFailure{"the run takes more than 46 days of simulated time", {}, {}};
   }
-  if (runtime->finished()) return std::nullopt;
+  if (own_job_finished()) return std::nullopt;
+  RunFailure failure{"deadlock: nothing can go on", {}, {}};
+  if (runtime) failure.details = runtime->deadlock_report();
+  if (backend.failure()) failure.message = nccl::to_text(*backend.failure());
   for (const PerturbationSpec& one : experiment.scenario.spec.perturb) {
-    if (!one.link || one.bandwidth->value > 0) continue;
-    return RunFailure{
-        fmt::format("no route: a collective needs '{}', whose bandwidth is 0 %", *one.link),
-        runtime->deadlock_report(),
-        {}};
+    if (one.dies_at && *one.dies_at <= now()) {
+      failure.message = fmt::format("rank {} died at {}, and the others wait for it", *one.rank,
+                                    simcore::to_text(*one.dies_at));
+    }
+    if (!one.link || one.bandwidth->value > 0 || !backend.failure()) continue;
+    failure.message =
+        fmt::format("no route: a collective needs '{}', whose bandwidth is 0 %{}", *one.link,
+                    one.at ? " from " + simcore::to_text(*one.at) + " on" : "");
   }
-  auto lines = runtime->deadlock_report();
   constexpr std::size_t most = 16;
-  if (lines.size() > most) {
-    const std::size_t more = lines.size() - most;
-    lines.resize(most);
-    lines.push_back(fmt::format("and {} more ranks", more));
+  if (failure.details.size() > most) {
+    const std::size_t more = failure.details.size() - most;
+    failure.details.resize(most);
+    failure.details.push_back(fmt::format("and {} more ranks", more));
   }
-  return RunFailure{"deadlock: nothing can go on", std::move(lines), {}};
+  return failure;
 }
 
 }  // namespace shardsim::scenario

@@ -28,14 +28,24 @@ struct RunFailure {
 
 struct RunOutput {
   Result result;
-  std::vector<StepLog> logs;  ///< of the last measured step, one a simulated rank, by slot
+  std::vector<StepLog> logs;  ///< of the last measured step, by slot; see SimulationOptions
+};
+
+struct SimulationOptions {
+  /// Keep everything that rank 0's allocator does for allocator_trace().
+  bool trace_allocator = false;
+  /// Ranks whose logs are wanted in any case. Of more than `most_logged` simulated ranks logs are
+  /// kept of these, of rank 0, of the slowest and of those that a perturbation names.
+  std::vector<int> ranks{};
+  /// More simulated ranks than this are run all at once where that gives the same times
+  /// (models/cuda/lockstep_run.hpp).
+  std::size_t most_logged = 64;
 };
 
 class Simulation {
  public:
-  /// `experiment` must outlive the simulation. With `trace_allocator` everything that rank 0's
-  /// allocator does is kept for allocator_trace().
-  explicit Simulation(const Experiment& experiment, bool trace_allocator = false);
+  /// `experiment` must outlive the simulation.
+  explicit Simulation(const Experiment& experiment, const SimulationOptions& options = {});
   ~Simulation();
 
   /// Handles up to `events` events; false when there are none left.

@@ -30,7 +30,7 @@ SimTime Simulation::State::mean_step(std::uint32_t slot) const {
 /// The slot with the longest step. Where all wait for one another, the one that computes slowest.
 std::uint32_t Simulation::State::slowest_slot() const {
   std::uint32_t slowest = 0;
-  for (std::uint32_t slot = 1; slot < ranks.size(); ++slot) {
+  for (std::uint32_t slot = 1; slot < own_slots; ++slot) {
     const SimTime time = mean_step(slot);
     const SimTime worst = mean_step(slowest);
     if (time > worst ||
@@ -41,9 +41,19 @@ std::uint32_t Simulation::State::slowest_slot() const {
   return slowest;
 }
 
+const StepLog& Simulation::State::slowest_log(const std::vector<StepLog>& logs) const {
+  const std::uint32_t slowest = slowest_slot();
+  const StepLog* best = &logs.front();
+  for (const StepLog& log : logs) {
+    if (log.slot == slowest) return log;
+    if (mean_step(log.slot) > mean_step(best->slot)) best = &log;
+  }
+  return *best;
+}
+
 /// What each kernel takes on the slot's GPU without collectives beside it.
 std::vector<SimTime> Simulation::State::lone_kernel_times(std::uint32_t slot) const {
-  std::vector<SimTime> lone = times.by_load[0];
+  std::vector<SimTime> lone = times[0]->by_load[0];
   for (SimTime& time : lone) {
     time = SimTime::picoseconds(
         std::llround(static_cast<double>(time.picoseconds()) * ranks[slot].compute_slowdown));
@@ -63,7 +73,7 @@ void Simulation::State::add_transfer_starts(StepLog& log) const {
   }
   log.transfer_starts.resize(program.communicators.size());
   for (std::size_t id = 0; id < program.communicators.size(); ++id) {
-    const auto& all = transfers[experiment.layout.memberships[log.slot][id].instance];
+    const auto& all = transfers[ranks[log.slot].communicators[id].instance];
     const auto from = std::min(all.size(), before[id]);
     const auto to = std::min(all.size(), before[id] + within[id]);
     log.transfer_starts[id].assign(all.begin() + static_cast<std::ptrdiff_t>(from),
@@ -75,7 +85,7 @@ void Simulation::State::fill_collectives(Result& result, const StepLog& log,
                                          const StepAnalysis& analysis) const {
   for (const auto& [key, totals] : analysis.collectives) {
     const auto& [id, kind] = key;
-    const std::uint32_t instance = experiment.layout.memberships[log.slot][id].instance;
+    const std::uint32_t instance = ranks[log.slot].communicators[id].instance;
     CollectiveResult one;
     one.kind = collective_name(kind);
     one.group = experiment.program->communicators[id];
@@ -120,11 +130,29 @@ void Simulation::State::fill_links(Result& result) const {
   const std::size_t shown = std::min<std::size_t>(20, all.size());
   std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(shown), all.end(),
                     busier);
-  const double window = std::max(1e-12, (queue.now() - statistics_begin).seconds());
+  const double window = std::max(1e-12, (now() - statistics_begin).seconds());
   for (std::size_t i = 0; i < shown; ++i) {
     result.links.push_back(LinkResult{
         experiment.graph.link_name(all[i].link), Bytes{std::llround(all[i].statistics.bytes)},
         all[i].statistics.busy.seconds() / window, all[i].statistics.peak_share});
+  }
+}
+
+void Simulation::State::fill_jobs(Result& result) const {
+  for (std::size_t i = 0; i < experiment.others.size(); ++i) {
+    const JobPlan& job = experiment.others[i];
+    JobResult& one = result.jobs.emplace_back();
+    one.name = job.name;
+    one.background = job.background;
+    one.gpus = static_cast<int>(job.gpus.size());
+    one.nodes = job.nodes;
+    one.steps = static_cast<int>(other_steps[i].times.size());
+    one.rank_classes = job.layout.classes;
+    if (one.steps == 0) continue;
+    SimTime sum;
+    for (const SimTime time : other_steps[i].times) sum += time;
+    one.step_time = SimTime::picoseconds(sum.picoseconds() / one.steps);
+    one.tokens_per_s = job.tokens_per_step / one.step_time.seconds();
   }
 }
 
@@ -198,12 +226,15 @@ Result Simulation::State::describe_run() const {
   result.scenario_name = experiment.scenario.spec.name;
   result.scenario_file = experiment.scenario.file.string();
   result.overrides = experiment.scenario.overrides;
-  result.gpus = experiment.graph.gpu_count();
-  result.nodes = experiment.graph.node_count();
+  result.gpus = static_cast<int>(experiment.gpus.size());
+  result.nodes = experiment.nodes;
   result.gpu = experiment.gpu.name;
   result.warnings = experiment.warnings;
-  result.simulator.events = queue.handled();
-  result.simulator.simulated_ranks = static_cast<int>(ranks.size());
+  result.simulator.events = events();
+  result.simulator.simulated_ranks = experiment.layout.classes;
+  for (const JobPlan& job : experiment.others) {
+    result.simulator.simulated_ranks += job.layout.classes;
+  }
   result.simulator.rank_classes = experiment.layout.classes;
   result.simulator.fidelity = name_of(experiment.scenario.spec.fidelity);
   return result;
@@ -213,22 +244,23 @@ RunOutput Simulation::State::make_output() {
   RunOutput output;
   output.logs = logger->take();
   for (StepLog& log : output.logs) add_transfer_starts(log);
-  const std::uint32_t slowest = slowest_slot();
-  const StepLog& log = output.logs[slowest];
-  const StepAnalysis analysis = analyse(log, lone_kernel_times(slowest));
+  const StepLog& log = slowest_log(output.logs);
+  const StepAnalysis analysis = analyse(log, lone_kernel_times(log.slot));
 
   Result& result = output.result;
   result = describe_run();
   result.rank = log.rank;
   result.step = analysis.step;
-  result.step.time = mean_step(slowest);
+  result.step.time = mean_step(slowest_slot());
   result.critical_path = analysis.critical_path;
-  result.warnings.insert(result.warnings.end(), model.notes().begin(), model.notes().end());
+  result.warnings.insert(result.warnings.end(), experiment.planning->model.notes().begin(),
+                         experiment.planning->model.notes().end());
   fill_throughput(result);
-  const std::uint32_t tracked = memory_depends_on_time ? slowest : 0;
-  fill_memory(result, tracked, &output.logs[tracked]);
+  const StepLog& tracked = memory_depends_on_time ? log : output.logs.front();
+  fill_memory(result, tracked.slot, &tracked);
   fill_collectives(result, log, analysis);
   fill_links(result);
+  fill_jobs(result);
   const auto busy = stream_occupancy(log, picture_columns);
   for (std::size_t stream = 0; stream < busy.size(); ++stream) {
     const bool used = std::any_of(busy[stream].begin(), busy[stream].end(),
@@ -236,6 +268,9 @@ RunOutput Simulation::State::make_output() {
     if (used) {
       result.streams.push_back({experiment.program->streams[stream].name, busy[stream]});
     }
+  }
+  for (StepLog& one : output.logs) {
+    if (!replayed.empty()) one.slot = replayed[one.slot];
   }
   return output;
 }

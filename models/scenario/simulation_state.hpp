@@ -2,17 +2,21 @@
 // says why it failed, simulation_result.cpp makes the result.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "models/nccl/nccl_model.hpp"
+#include "models/cuda/lockstep_run.hpp"
+#include "models/cuda/replay_backend.hpp"
 #include "models/nccl/ring_backend.hpp"
 #include "models/network/flow_network.hpp"
+#include "models/network/link_schedule.hpp"
 #include "models/scenario/kernel_times.hpp"
 #include "models/scenario/memory_log.hpp"
 #include "models/scenario/simulation.hpp"
@@ -29,7 +33,7 @@ struct CollectiveChoice {
 };
 
 struct Simulation::State {
-  State(const Experiment& given, bool trace_allocator);
+  State(const Experiment& given, const SimulationOptions& wishes);
 
   std::uint32_t first_measured() const {
     return static_cast<std::uint32_t>(experiment.scenario.spec.steps.warmup);
@@ -38,13 +42,30 @@ struct Simulation::State {
   std::uint32_t steps() const { return experiment.program->step_count; }
 
   // Setting up.
-  /// What the program's collectives take from kernels, by communicator and kind.
-  CollectiveLoads collective_loads();
-  CollectiveLoad collective_load(const cuda::CollectiveSpec& spec);
+  /// What a program's collectives take from kernels, by communicator and kind. `first_instance`:
+  /// of the job's communicators in the backend.
+  CollectiveLoads collective_loads(const cuda::Program& program, const RankLayout& layout,
+                                   std::uint32_t first_instance);
   void set_up_ranks();
+  void start_runtime(cuda::CollectiveBackend& collectives, simcore::EventQueue& events);
+  /// All ranks at once, where that is possible; then some of them again for the details.
+  bool start_lockstep();
+  bool advance_lockstep();
+  void replay_some();
+  std::vector<std::uint32_t> slots_to_replay() const;
+  /// Slots of rank 0, of the ranks that were asked for and of some that perturbations name.
+  std::set<std::uint32_t> named_slots() const;
+  /// Handles an event; false if there is none.
+  bool step() { return replay ? replay_queue.step() : queue.step(); }
+  simcore::SimTime now() const { return std::max(queue.now(), replay_queue.now()); }
+  std::uint64_t events() const;
+  void add_job(const cuda::Program& program, const RankLayout& layout, int job);
+  void note_step(const cuda::StepRecord& record);
+  void note_other_step(const cuda::StepRecord& record);
+  bool own_job_finished() const { return own_left == 0; }
   void listen();
+  void listen_to_collectives();
   void listen_to_allocator();
-  void degrade_links();
 
   // Why there is no result.
   std::optional<RunFailure> failure() const;
@@ -55,24 +76,48 @@ struct Simulation::State {
   void add_transfer_starts(StepLog& log) const;
   void fill_collectives(Result& result, const StepLog& log, const StepAnalysis& analysis) const;
   void fill_links(Result& result) const;
+  void fill_jobs(Result& result) const;
   void fill_memory(Result& result, std::uint32_t slot, const StepLog* log) const;
   void warn_of_retries(Result& result, std::uint32_t slot) const;
   Result describe_run() const;
   void fill_throughput(Result& result) const;
   simcore::SimTime mean_step(std::uint32_t slot) const;
   std::uint32_t slowest_slot() const;
+  /// The slowest of those whose log is kept.
+  const StepLog& slowest_log(const std::vector<StepLog>& logs) const;
   std::vector<simcore::SimTime> lone_kernel_times(std::uint32_t slot) const;
 
   const Experiment& experiment;
+  const SimulationOptions options;
   simcore::EventQueue queue;
   network::FlowNetwork flows;
-  nccl::Planner planner;
-  nccl::NcclModel model;
   nccl::RingBackend backend;
-  cuda::KernelTimes times;
-  std::vector<cuda::DeviceCalls> device_calls;  ///< of ranks that do not track memory
-  std::vector<cuda::RankSetup> ranks;
-  std::unique_ptr<cuda::Runtime> runtime;
+  std::unique_ptr<network::LinkSchedule> link_schedule;
+  std::vector<std::unique_ptr<cuda::KernelTimes>> times;  ///< by job, the scenario's own first
+  std::vector<cuda::DeviceCalls> device_calls;            ///< of ranks that do not track memory
+  std::vector<cuda::RankSetup> ranks;  ///< those of the own job first, then the others'
+  std::size_t own_slots = 0;
+  std::size_t own_left = 0;      ///< own ranks that have steps to do
+  std::vector<int> job_of_slot;  ///< 0: own; i: Experiment::others[i - 1]
+  struct OtherSteps {
+    std::uint32_t slot = 0;  ///< whose steps are counted: the job's first
+    simcore::SimTime begin;
+    std::vector<simcore::SimTime> times;  ///< without those of the warm-up
+    std::uint32_t seen = 0;
+    std::uint32_t since_own = 0;  ///< since the own job last came to a step's end
+  };
+  std::vector<OtherSteps> other_steps;  ///< by job beside the own
+  /// The last job to be heard of goes on without end if the own job can not.
+  bool given_up = false;
+  std::unique_ptr<cuda::Runtime> runtime;  ///< null while the lockstep runs
+
+  std::vector<cuda::RankSetup> lockstep_ranks;
+  std::unique_ptr<cuda::LockstepRun> lockstep;
+  std::size_t first_measured_collective = 0;
+  simcore::EventQueue replay_queue;
+  std::unique_ptr<cuda::ReplayBackend> replay;
+  std::vector<std::uint32_t> replayed;  ///< the layout's slot of each of `ranks`; empty: the same
+
   std::unique_ptr<StepLogger> logger;
   std::unique_ptr<MemoryLogger> memory_logger;
   std::vector<cuda::AllocatorRecord> allocator_records;  ///< of slot 0, if wanted

@@ -232,6 +232,20 @@ void write_causes(Writer& out, const Result& result) {
   }
 }
 
+void write_jobs(Writer& out, const Result& result) {
+  if (result.jobs.empty()) return;
+  out.blank();
+  out.line("{}", out.bold("Beside it on the cluster"));
+  for (const JobResult& job : result.jobs) {
+    if (job.steps == 0) {
+      out.line("  {:<24}{:>6} GPUs   no whole step in this time", job.name, job.gpus);
+      continue;
+    }
+    out.line("  {:<24}{:>6} GPUs   {:>10} {}, mean of {}", job.name, job.gpus,
+             to_text(job.step_time), job.background ? "an exchange" : "a step", job.steps);
+  }
+}
+
 void write_what_if(Writer& out, const Result& result) {
   if (result.what_if.empty()) return;
   out.blank();
@@ -257,6 +271,7 @@ std::string summarise(const Result& result, const SummaryStyle& style) {
   write_memory(out, result);
   write_memory_over_step(out, result);
   write_causes(out, result);
+  write_jobs(out, result);
   write_what_if(out, result);
   if (!result.warnings.empty()) {
     out.blank();

@@ -14,6 +14,7 @@
 
 #include "models/nccl/connect.hpp"
 #include "models/network/bisection.hpp"
+#include "models/network/topology_warnings.hpp"
 
 namespace shardsim::scenario {
 
@@ -55,9 +56,8 @@ std::array<std::size_t, device_names.size()> devices_by_kind(const Graph& graph)
 /// The plan for all GPUs of the cluster, or why there is none.
 std::expected<const nccl::PlannedCommunicator*, std::string> plan_of(
     const CollectiveCluster& cluster) {
-  std::vector<int> all(static_cast<std::size_t>(cluster.ranks()));
-  for (std::size_t rank = 0; rank < all.size(); ++rank) all[rank] = static_cast<int>(rank);
-  const auto shape = nccl::shape_of(cluster.graph, nccl::find_domains(cluster.graph, all));
+  const auto shape =
+      nccl::shape_of_cluster(cluster.spec, cluster.nodes(), cluster.ranks() / cluster.nodes());
   if (!shape) return std::unexpected("the nodes are of unequal size");
   return cluster.planner->plan(*shape);
 }
@@ -240,11 +240,19 @@ std::string topology_json(const CollectiveCluster& cluster) {
                      {"latency_us", rounded(link.latency.microseconds())}});
   }
   const double bisection = network::bisection_bandwidth(graph).bytes_per_second * 1e-9;
-  return Json{{"schema", "shardsim.topology/1"},   {"topology", cluster.name},
-              {"nodes", cluster.nodes()},          {"gpus", cluster.ranks()},
-              {"devices", std::move(devices)},     {"bisection_gbytes_per_s", rounded(bisection)},
-              {"links_by_kind", std::move(kinds)}, {"vertices", std::move(vertices)},
-              {"links", std::move(links)},         {"nccl", nccl_json(cluster)}}
+  const auto diameter = network::network_diameter(graph);
+  return Json{{"schema", "shardsim.topology/1"},
+              {"topology", cluster.name},
+              {"nodes", cluster.nodes()},
+              {"gpus", cluster.ranks()},
+              {"devices", std::move(devices)},
+              {"bisection_gbytes_per_s", rounded(bisection)},
+              {"diameter_links", diameter ? Json(*diameter) : Json(nullptr)},
+              {"warnings", network::topology_warnings(graph)},
+              {"links_by_kind", std::move(kinds)},
+              {"vertices", std::move(vertices)},
+              {"links", std::move(links)},
+              {"nccl", nccl_json(cluster)}}
              .dump(1) +
          "\n";
 }
@@ -259,6 +267,13 @@ std::string topology_text(const CollectiveCluster& cluster) {
   }
   text += fmt::format("  bisection         {:>8.0f} GB/s, one direction\n",
                       network::bisection_bandwidth(cluster.graph).bytes_per_second * 1e-9);
+  if (const auto diameter = network::network_diameter(cluster.graph)) {
+    text += fmt::format("  diameter          {:>8} links between NICs\n", *diameter);
+  }
+  text += "  checks            connected\n";
+  for (const std::string& warning : network::topology_warnings(cluster.graph)) {
+    text += fmt::format("  warning           {}\n", warning);
+  }
   text += "\nlinks               count      GB/s        us\n";
   for (const auto& [key, group] : links_by_kind(cluster.graph)) {
     text += fmt::format("  {:<16}{:>7}  {:>8.1f}  {:>8.2f}\n",

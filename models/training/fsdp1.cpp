@@ -88,7 +88,11 @@ void Fsdp1::add_unit(const std::vector<ParameterShape>& parameters) {
 }
 
 void Fsdp1::unshard(Unit& unit) {
-  if (pre_unshard(unit)) recorder_.program().wait_stream(unshard_stream_, pre_unshard_stream_);
+  const bool waits = spec_.use_orig_params && spec_.pre_unshard_waits_for_compute;
+  if (waits) recorder_.program().wait_stream(pre_unshard_stream_, UnitRecorder::compute);
+  if (pre_unshard(unit) || waits) {
+    recorder_.program().wait_stream(unshard_stream_, pre_unshard_stream_);
+  }
   // The limiter is asked even where the gather turns out to be a no-op.
   if (spec_.limit_all_gathers) wait_for_free_event(unit);
   if (sharded_ && !unit.unsharded) all_gather(unit);

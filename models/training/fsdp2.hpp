@@ -1,4 +1,5 @@
-// FSDP2 (PyTorch's fully_shard) as a program: the root and each block are one parameter group.
+// FSDP2 (PyTorch's fully_shard) as a program: the root and each block are one parameter group; if
+// asked for, embedding and head are groups of their own and the root has no parameters left.
 //
 // Models: per-parameter sharding; copy-in, all-gather and copy-out with double buffering in
 // forward; the explicit and the default backward prefetch; reduce-scatter with one input
@@ -29,8 +30,9 @@ namespace shardsim::training {
 
 class Fsdp2 final : public ShardingStrategy {
  public:
-  /// Creates streams and communicators ("shard", "repl" if there are replicas, "reshard" if
-  /// parameters are resharded to a smaller group) and allocates the sharded parameters.
+  /// Creates streams and communicators ("shard", "reduce_scatter" if those have their own,
+  /// "repl" if there are replicas, "reshard" if parameters are resharded to a smaller group) and
+  /// allocates the sharded parameters.
   Fsdp2(const TrainingSpec& spec, const GroupSizes& groups, UnitRecorder& recorder);
 
   void begin_micro_batch(const MicroBatch& micro_batch) override { micro_batch_ = micro_batch; }
@@ -38,6 +40,10 @@ class Fsdp2 final : public ShardingStrategy {
   void post_forward(int unit) override;
   void pre_backward(int unit) override;
   void post_backward(int unit) override;
+  void after_embedding_forward() override;
+  void before_head_forward() override;
+  void after_head_backward() override;
+  void before_embedding_backward() override;
   void finish_backward() override;
   void optimizer_step() override;
 
@@ -85,10 +91,18 @@ class Fsdp2 final : public ShardingStrategy {
   enum class Phase : std::uint8_t { forward, backward };
 
   void create_units(const GroupSizes& groups);
+  void add_unit(int index, const std::vector<ParameterShape>& parameters, bool reshards,
+                std::vector<OptimizedTensor>& tensors);
   void set_prefetch_lists();
-  Unit& unit(int index) { return units_[static_cast<std::size_t>(index + 1)]; }
+  Unit& unit(int index);
+  /// The group that the root's forward (or backward) begins with, and the one that it ends with.
+  Unit& first_of_root() { return unit(parts_ ? embedding_unit : root_unit); }
+  Unit& last_of_root() { return unit(parts_ ? head_unit : root_unit); }
 
   void root_pre_forward();
+  void begin_forward(Unit& current);
+  void end_forward(Unit& current);
+  void begin_backward(Unit& current);
   void unshard(Unit& unit);
   Buffer copy_in(Unit& unit, std::int64_t ranks);
   void wait_for_unshard(Unit& unit, Phase phase);
@@ -119,17 +133,19 @@ class Fsdp2 final : public ShardingStrategy {
   std::int64_t replicas_;
   std::int64_t shard_ranks_;
   std::int64_t group_ranks_ = 0;  ///< of the smaller group, 0 without
+  bool parts_;                    ///< embedding and head are units
 
   cuda::StreamId copy_in_stream_ = 0;
   cuda::StreamId all_gather_stream_ = 0;
   cuda::StreamId reduce_scatter_stream_ = 0;
   cuda::StreamId all_reduce_stream_ = 0;
   cuda::CommunicatorId shard_communicator_ = 0;
+  cuda::CommunicatorId reduce_communicator_ = 0;  ///< of reduce-scatters
   cuda::CommunicatorId replica_communicator_ = 0;
   cuda::CommunicatorId group_communicator_ = 0;
 
   MicroBatch micro_batch_;
-  std::vector<Unit> units_;  ///< the root first
+  std::vector<Unit> units_;  ///< the root first, then blocks, then its parts
   std::vector<int> post_forward_order_;
   std::optional<ParkedAllGather> parked_all_gather_;
   std::optional<ReduceScatterState> reduce_scatter_state_;

@@ -11,7 +11,9 @@ using simcore::Bytes;
 
 /// Gradients of this backward join those kept from earlier ones: autograd adds in place.
 void Fsdp2::collect_gradients(Unit& unit) {
-  std::vector<Gradient> fresh = recorder_.workload().take_gradients(unit.index);
+  // Of the root, those that are there belong to the part that has just ended.
+  const int source = unit.index < 0 ? root_unit : unit.index;
+  std::vector<Gradient> fresh = recorder_.workload().take_gradients(source);
   const gpu::DataType kept_type = unit.gradients_widened ? reduce_type_ : compute_type_;
   if (!unit.gradients.empty()) {
     const std::int64_t elements = unit.sizes.padded_elements;
@@ -68,7 +70,7 @@ void Fsdp2::reduce_gradients(Unit& unit) {
       "reduce-scatter output");
   recorder_.collective(reduce_scatter_stream_, CollectiveRole::reduce_scatter, unit.index, "RS",
                        {.kind = CollectiveKind::reduce_scatter,
-                        .communicator = shard_communicator_,
+                        .communicator = reduce_communicator_,
                         .bytes = size_of(padded, reduce_type_),
                         .type = reduce_type_,
                         .fixed_time = {},

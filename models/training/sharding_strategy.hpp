@@ -25,6 +25,11 @@ class ShardingStrategy {
   virtual void post_forward(int unit) = 0;
   virtual void pre_backward(int unit) = 0;
   virtual void post_backward(int unit) = 0;
+  // Where embedding and head begin and end within the root, for strategies that make units of them.
+  virtual void after_embedding_forward() {}
+  virtual void before_head_forward() {}
+  virtual void after_head_backward() {}
+  virtual void before_embedding_backward() {}
   /// The engine's callback after the whole backward.
   virtual void finish_backward() = 0;
   /// optimizer.step(), then zero_grad(set_to_none=True).

@@ -38,25 +38,31 @@ void record_forward(UnitRecorder& recorder, ShardingStrategy& strategy) {
   cuda::ProgramRecorder& program = recorder.program();
   strategy.pre_forward(root_unit);
   model.embedding_forward(program);
+  strategy.after_embedding_forward();
   for (int block = 0; block < model.blocks(); ++block) {
     strategy.pre_forward(block);
     model.block_forward(program, block);
     strategy.post_forward(block);
   }
+  strategy.before_head_forward();
   model.head_forward(program);
   strategy.post_forward(root_unit);
+  model.loss_forward(program);
 }
 
 void record_backward(UnitRecorder& recorder, ShardingStrategy& strategy) {
   Workload& model = recorder.workload();
   cuda::ProgramRecorder& program = recorder.program();
+  model.loss_backward(program);
   strategy.pre_backward(root_unit);
   model.head_backward(program);
+  strategy.after_head_backward();
   for (int block = model.blocks() - 1; block >= 0; --block) {
     strategy.pre_backward(block);
     model.block_backward(program, block);
     strategy.post_backward(block);
   }
+  strategy.before_embedding_backward();
   model.embedding_backward(program);
   strategy.post_backward(root_unit);
   strategy.finish_backward();

@@ -12,9 +12,9 @@ namespace shardsim::training {
 /// one bucket; FSDP1's limiter carries its queue over.
 ///
 /// Communicators, by role: "shard", the `groups.shard` ranks that share one copy of the model's
-/// state; "repl", the `groups.replicas` ranks that hold the same shard; "world", all ranks;
-/// "reshard", the `reshard_after_forward` consecutive ranks of a shard group that keep a unit
-/// between its forward and backward. A strategy lists those that it uses.
+/// state; "reduce_scatter", the same; "repl", the `groups.replicas` ranks that hold the same shard;
+/// "world", all ranks; "reshard", the `reshard_after_forward` consecutive ranks of a shard group
+/// that keep a unit between its forward and backward. A strategy lists those that it uses.
 ///
 /// `spec` has passed TrainingSpec::check, `groups` come from group_sizes.
 cuda::Program record_program(const TrainingSpec& spec, Workload& workload, const GroupSizes& groups,

@@ -85,6 +85,18 @@ void TrainingSpec::describe(simcore::Fields<TrainingSpec>& fields) {
   fields.optional("fsdp1_v113", &TrainingSpec::fsdp1_v113,
                   "FSDP1 as in torch 1.13: the limiter is asked again for a prefetched unit, and "
                   "only the root prefetches in forward.");
+  fields.optional("pre_unshard_waits_for_compute", &TrainingSpec::pre_unshard_waits_for_compute,
+                  "FSDP1 with `use_orig_params`: before each gather the stream of the casts waits "
+                  "for compute, as a development branch of 2026 has it; gathers then overlap with "
+                  "nothing that was issued before them.");
+  fields.optional("separate_reduce_scatter_group", &TrainingSpec::separate_reduce_scatter_group,
+                  "FSDP2: reduce-scatters have a communicator of their own, so that they overlap "
+                  "with all-gathers.");
+  fields.optional(
+      "embedding_and_head_units", &TrainingSpec::embedding_and_head_units,
+      "FSDP2: the embedding is a unit of its own, and so are final norm and head, which "
+      "stay gathered from forward to backward (torchtitan since July 2025). Else they "
+      "are the root's. Needs a model with tables of their own.");
   fields.optional("wrap_policy", &TrainingSpec::wrap_policy,
                   "FSDP1: units are the blocks (`transformer_auto_wrap_policy`) or modules of at "
                   "least `min_num_params` elements (`size_based_auto_wrap_policy`).");
@@ -155,9 +167,10 @@ void check_offload(const TrainingSpec& spec, KeyCheck& keys) {
 }
 
 void check_fsdp2(const TrainingSpec& spec, KeyCheck& keys) {
-  keys.without_effect("fsdp2", {"limit_all_gathers", "use_orig_params", "fsdp1_v113", "wrap_policy",
-                                "min_num_params", "bucket_cap", "gradient_as_bucket_view",
-                                "static_graph", "find_unused_parameters", "zero"});
+  keys.without_effect(
+      "fsdp2", {"limit_all_gathers", "use_orig_params", "fsdp1_v113",
+                "pre_unshard_waits_for_compute", "wrap_policy", "min_num_params", "bucket_cap",
+                "gradient_as_bucket_view", "static_graph", "find_unused_parameters", "zero"});
   check_offload(spec, keys);
   if (spec.sharding == Sharding::no_shard) {
     keys.error("sharding", "fsdp2 always shards: use strategy ddp for replicas");
@@ -173,8 +186,12 @@ void check_fsdp2(const TrainingSpec& spec, KeyCheck& keys) {
 
 void check_fsdp1(const TrainingSpec& spec, KeyCheck& keys) {
   keys.without_effect(
-      "fsdp1", {"reshard_after_forward", "root_rule", "reshard_after_backward", "bucket_cap",
+      "fsdp1", {"reshard_after_forward", "root_rule", "reshard_after_backward",
+                "separate_reduce_scatter_group", "embedding_and_head_units", "bucket_cap",
                 "gradient_as_bucket_view", "static_graph", "find_unused_parameters", "zero"});
+  if (!spec.use_orig_params) {
+    keys.without_effect("fsdp1 without use_orig_params", {"pre_unshard_waits_for_compute"});
+  }
   check_offload(spec, keys);
   if (spec.wrap_policy == WrapPolicy::block) {
     keys.without_effect("fsdp1 unless wrap_policy is size", {"min_num_params"});
@@ -191,10 +208,12 @@ void check_fsdp1(const TrainingSpec& spec, KeyCheck& keys) {
 }
 
 void check_ddp(const TrainingSpec& spec, KeyCheck& keys) {
-  keys.without_effect("ddp", {"sharding", "shard_group", "reshard_after_forward", "root_rule",
-                              "reshard_after_backward", "backward_prefetch", "forward_prefetch",
-                              "limit_all_gathers", "use_orig_params", "fsdp1_v113", "wrap_policy",
-                              "min_num_params", "reduce_dtype", "cpu_offload", "zero"});
+  keys.without_effect(
+      "ddp", {"sharding", "shard_group", "reshard_after_forward", "root_rule",
+              "reshard_after_backward", "backward_prefetch", "forward_prefetch",
+              "limit_all_gathers", "use_orig_params", "fsdp1_v113", "pre_unshard_waits_for_compute",
+              "separate_reduce_scatter_group", "embedding_and_head_units", "wrap_policy",
+              "min_num_params", "reduce_dtype", "cpu_offload", "zero"});
   if (spec.gradient_sync == GradientSync::all_reduce_last) {
     keys.error("gradient_sync", "all_reduce_last is a setting of fsdp2");
   }
@@ -215,6 +234,9 @@ void check_zero(const TrainingSpec& spec, const ConfigNode& node, Diagnostics& d
                                  "limit_all_gathers",
                                  "use_orig_params",
                                  "fsdp1_v113",
+                                 "pre_unshard_waits_for_compute",
+                                 "separate_reduce_scatter_group",
+                                 "embedding_and_head_units",
                                  "wrap_policy",
                                  "min_num_params",
                                  "gradient_sync",

@@ -80,6 +80,9 @@ struct TrainingSpec {
   bool limit_all_gathers = true;
   bool use_orig_params = false;
   bool fsdp1_v113 = false;
+  bool pre_unshard_waits_for_compute = false;
+  bool separate_reduce_scatter_group = false;
+  bool embedding_and_head_units = false;
   WrapPolicy wrap_policy = WrapPolicy::block;
   std::int64_t min_num_params = 100'000'000;
   GradientSync gradient_sync = GradientSync::every_micro_batch;

@@ -56,6 +56,8 @@ class LayerBuilder {
 
  private:
   std::size_t parameter_index(std::string_view name) const;
+  ValueId cross_entropy(ValueId logits, double kept);
+  void add_loss_kernels(Operator& op, bool fused) const;
   Operator& append(std::string name, std::vector<ValueId> inputs, std::vector<ValueId> outputs);
   ValueId activation(std::string name, std::int64_t width);
   ValueId fused_attention(Projections projections, AttentionKind kind);

@@ -67,7 +67,8 @@ TransformerWorkload::TransformerWorkload(const TransformerShape& shape, const Wo
       root_gradient_bytes_(gradient_bytes(root_parameters_, context_.element_bytes())),
       block_gradient_bytes_(gradient_bytes(block_parameters_, context_.element_bytes())),
       block_graph_(block_graph(shape_, context_, block_parameters_, spec.attention)),
-      head_graph_(head_graph(shape_, context_, root_parameters_, loss_bytes_per_logit(spec))) {
+      head_graph_(head_graph(shape_, context_, root_parameters_)),
+      loss_graph_(loss_graph(shape_, context_, loss_bytes_per_logit(spec))) {
   const std::string prefix(module_names(shape.family).layers);
   block_tapes_.reserve(static_cast<std::size_t>(shape.layers));
   for (std::int64_t block = 0; block < shape.layers; ++block) {
@@ -78,6 +79,7 @@ TransformerWorkload::TransformerWorkload(const TransformerShape& shape, const Wo
                               spec.recompute_early_stop);
   }
   head_tape_.emplace(head_graph_, root_gradient_bytes_, "", Checkpointing::none, true);
+  loss_tape_.emplace(loss_graph_, root_gradient_bytes_, "", Checkpointing::none, true);
 }
 
 void TransformerWorkload::launch(ProgramRecorder& recorder, const Launch& entry) const {
@@ -151,19 +153,26 @@ void TransformerWorkload::block_forward(ProgramRecorder& recorder, int block) {
 
 void TransformerWorkload::head_forward(ProgramRecorder& recorder) {
   reserve_workspace(recorder, Pass::forward);
-  const TensorId loss = head_tape_->forward(recorder, *stream_, modules_of(root_unit));
-  recorder.free(loss);
-  stream_.reset();
+  stream_ = head_tape_->forward(recorder, *stream_, modules_of(root_unit));
   at_module(ModulePoint::post_forward, root_unit);
+}
+
+void TransformerWorkload::loss_forward(ProgramRecorder& recorder) {
+  recorder.free(loss_tape_->forward(recorder, *stream_));
+  stream_.reset();
+}
+
+void TransformerWorkload::loss_backward(ProgramRecorder& recorder) {
+  const TensorId seed =
+      recorder.allocate(Bytes{4}, ProgramRecorder::compute_stream, MemoryKind::activations, "loss");
+  stream_ = loss_tape_->backward(recorder, seed, {});
 }
 
 void TransformerWorkload::head_backward(ProgramRecorder& recorder) {
   reserve_workspace(recorder, Pass::backward);
   at_module(ModulePoint::pre_backward, root_unit);
-  const TensorId seed =
-      recorder.allocate(Bytes{4}, ProgramRecorder::compute_stream, MemoryKind::activations, "loss");
   stream_ = head_tape_->backward(
-      recorder, seed,
+      recorder, *stream_,
       [&](std::size_t parameter, TensorId gradient) {
         head_gradient(recorder, parameter, gradient);
       },

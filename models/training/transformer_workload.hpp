@@ -59,6 +59,8 @@ class TransformerWorkload final : public Workload {
   void embedding_forward(cuda::ProgramRecorder& recorder) override;
   void block_forward(cuda::ProgramRecorder& recorder, int block) override;
   void head_forward(cuda::ProgramRecorder& recorder) override;
+  void loss_forward(cuda::ProgramRecorder& recorder) override;
+  void loss_backward(cuda::ProgramRecorder& recorder) override;
   void head_backward(cuda::ProgramRecorder& recorder) override;
   void block_backward(cuda::ProgramRecorder& recorder, int block) override;
   void embedding_backward(cuda::ProgramRecorder& recorder) override;
@@ -95,10 +97,13 @@ class TransformerWorkload final : public Workload {
   std::vector<simcore::Bytes> block_gradient_bytes_;
   OperatorGraph block_graph_;
   OperatorGraph head_graph_;
+  OperatorGraph loss_graph_;
   std::vector<OperatorTape> block_tapes_;
   std::optional<OperatorTape> head_tape_;
+  std::optional<OperatorTape> loss_tape_;
 
-  /// What flows between the parts: the residual stream in forward, its gradient in backward.
+  /// What flows between the parts: the residual stream (or the logits) in forward, its gradient in
+  /// backward.
   std::optional<cuda::TensorId> stream_;
   /// The head's part of a tied table's gradient, until the embedding adds its own.
   std::optional<cuda::TensorId> tied_gradient_;

@@ -12,7 +12,18 @@ bool always_launched(CopyRole role) {
 
 }  // namespace
 
-std::string unit_name(int unit) { return unit == root_unit ? "R" : std::to_string(unit); }
+std::string unit_name(int unit) {
+  switch (unit) {
+    case root_unit:
+      return "R";
+    case embedding_unit:
+      return "E";
+    case head_unit:
+      return "H";
+    default:
+      return std::to_string(unit);
+  }
+}
 
 Buffer UnitRecorder::allocate(simcore::Bytes bytes, cuda::StreamId stream, cuda::MemoryKind kind,
                               std::string_view name) {

@@ -18,7 +18,7 @@ namespace shardsim::training {
 /// A device buffer; nothing if its size is zero or it has been released.
 using Buffer = std::optional<cuda::TensorId>;
 
-/// "R" for the root, else the block's number.
+/// "R" for the root, "E" and "H" for its parts, else the block's number.
 std::string unit_name(int unit);
 
 class UnitRecorder {

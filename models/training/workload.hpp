@@ -20,6 +20,10 @@ namespace shardsim::training {
 
 /// The unit holding what no block holds: embedding, final norm, head.
 inline constexpr int root_unit = -1;
+/// Parts of the root, where a strategy makes them units of their own: the embedding (what is
+/// registered before the blocks), and final norm and head.
+inline constexpr int embedding_unit = -2;
+inline constexpr int head_unit = -3;
 
 /// One parameter tensor; dimension 0 is the one that per-parameter sharding splits.
 struct ParameterShape {
@@ -101,6 +105,10 @@ class Workload {
   virtual void embedding_forward(cuda::ProgramRecorder& recorder) = 0;
   virtual void block_forward(cuda::ProgramRecorder& recorder, int block) = 0;
   virtual void head_forward(cuda::ProgramRecorder& recorder) = 0;
+  /// The loss, which is no part of the model: the root's forward has ended, its backward has not
+  /// begun. Prescribed workloads count it with the head.
+  virtual void loss_forward(cuda::ProgramRecorder&) {}
+  virtual void loss_backward(cuda::ProgramRecorder&) {}
   virtual void head_backward(cuda::ProgramRecorder& recorder) = 0;
   virtual void block_backward(cuda::ProgramRecorder& recorder, int block) = 0;
   virtual void embedding_backward(cuda::ProgramRecorder& recorder) = 0;

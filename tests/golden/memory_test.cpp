@@ -56,7 +56,7 @@ TEST_CASE("the peak of a step with all activations kept belongs to the loss, bef
   CHECK(peak["kind"] == "activations");
   CHECK(peak["operation"] == "loss.backward");
   CHECK(run.messages.find("over the step") != std::string::npos);
-  CHECK(run.messages.find("at loss.backward: loss.workspace (activations)") != std::string::npos);
+  CHECK(run.messages.find("at loss.backward: logits.float (activations)") != std::string::npos);
 }
 
 /// Python that replays a snapshot: blocks and segments at the end are what the trace leaves.
@@ -231,11 +231,11 @@ TEST_CASE("the segments of FSDP1, whose blocks wait for other streams, are there
 }
 
 TEST_CASE("where memory is tight the step waits for cudaFree, on one rank for all as on all") {
-  const std::string tight = fsdp2 + " --set 'allocator.memory_fraction=35 %'";
+  const std::string tight = fsdp2 + " --set 'allocator.memory_fraction=32 %'";
   const Json one = figures_of(tight);
   CHECK(one.dump() == figures_of(tight + " --exact-ranks").dump());
   const double usual = figures_of(fsdp2)["step"]["time_s"];
-  CHECK(one["step"]["time_s"] > 1.1 * usual);
+  CHECK(one["step"]["time_s"] > 1.05 * usual);
   CHECK(one["warnings"].dump().find("of them in the measured step") != std::string::npos);
 }
 

@@ -58,6 +58,29 @@ TEST_CASE("groups come with their number of rows and three errors") {
   }
 }
 
+TEST_CASE("runs out of memory are told from those that fit, or it is said why not") {
+  const std::string others =
+      std::string(SHARDSIM_SOURCE_DIR) + "/tests/golden/validation/oom_sample.csv";
+  const ProgramRun run =
+      run_program("validate --training " + sample + " --oom " + others + " --json -");
+  REQUIRE_MESSAGE(run.status == 0, run.messages);
+  const Json fit = Json::parse(run.output)["fit"];
+  const Json& all = fit["summary"][0];
+  CHECK(all["group"] == "all");
+  CHECK(all["fits"] == all["fits_right"]);
+  CHECK(all["fits"] == 9);
+  CHECK(all["out_of_memory"] == 2);
+  CHECK(all["out_of_memory_right"] == 2);
+  CHECK(all["share_right"] == 1);
+  for (const Json& row : fit["rows"]) {
+    CAPTURE(row.dump());
+    CHECK((row["predicted_fits"].is_boolean() != row["why_not"].is_string()));
+  }
+  CHECK(run.messages.find("tensor parallelism is not simulated (tp = 2)") != std::string::npos);
+  CHECK(run.messages.find("it depends on what the source does not say") != std::string::npos);
+  CHECK(run_program("validate --oom " + others).status == 2);
+}
+
 TEST_CASE("what people read goes to standard error where JSON takes standard output") {
   const ProgramRun both = run_program("validate --training " + sample + " --json -");
   CHECK(both.output.front() == '{');

@@ -48,7 +48,8 @@ constexpr std::array parallelisms{Decision{"tensor", "tp"}, Decision{"pipeline",
 
 class Mapping {
  public:
-  Mapping(const TrainingRun& run, const MappingRules& rules) : run_(run), rules_(rules) {}
+  Mapping(const TrainingRun& run, const MappingRules& rules, const Settings& unstated)
+      : run_(run), rules_(rules), unstated_(unstated) {}
 
   /// Why not, or nothing.
   std::optional<std::string> collect() {
@@ -61,13 +62,15 @@ class Mapping {
     if (auto reason = sizes_from_columns()) return reason;
     for (const Decision& one : decisions) {
       if (settings_.contains(std::string(one.key))) continue;
-      if (!run_.states(one.column)) return fmt::format("the source does not say: {}", one.column);
-      return fmt::format("no rule for {} {}", one.column, simcore::quote(run_.text(one.column)));
+      if (run_.states(one.column)) {
+        return fmt::format("no rule for {} {}", one.column, simcore::quote(run_.text(one.column)));
+      }
+      if (auto reason = leave_open(one)) return reason;
     }
     return cluster_from_columns();
   }
 
-  const std::map<std::string, std::string>& settings() const { return settings_; }
+  const Settings& settings() const { return settings_; }
 
  private:
   bool applies(const MappingRule& rule) const {
@@ -77,6 +80,13 @@ class Mapping {
         return matches(pattern, run_.text(column));
       });
     });
+  }
+
+  std::optional<std::string> leave_open(const Decision& one) {
+    const auto given = unstated_.find(std::string(one.key));
+    if (given == unstated_.end()) return fmt::format("the source does not say: {}", one.column);
+    settings_[given->first] = given->second;
+    return std::nullopt;
   }
 
   std::optional<std::string> apply_rules() {
@@ -91,8 +101,11 @@ class Mapping {
   std::optional<std::string> sizes_from_columns() {
     for (const Decision& one : sizes) {
       const auto value = run_.count(one.column);
-      if (!value) return fmt::format("the source does not say: {}", one.column);
-      settings_[std::string(one.key)] = std::to_string(*value);
+      if (value) {
+        settings_[std::string(one.key)] = std::to_string(*value);
+      } else if (auto reason = leave_open(one)) {
+        return reason;
+      }
     }
     return std::nullopt;
   }
@@ -118,7 +131,8 @@ class Mapping {
 
   const TrainingRun& run_;
   const MappingRules& rules_;
-  std::map<std::string, std::string> settings_;
+  const Settings& unstated_;
+  Settings settings_;
 };
 
 /// A text of any characters as a YAML scalar: single quotes keep all but themselves.
@@ -139,8 +153,9 @@ std::string first_error(const Diagnostics& diagnostics) {
 
 std::expected<LoadedScenario, std::string> map_run(const TrainingRun& run,
                                                    const MappingRules& rules,
-                                                   const std::filesystem::path& rules_file) {
-  Mapping mapping(run, rules);
+                                                   const std::filesystem::path& rules_file,
+                                                   const Settings& unstated) {
+  Mapping mapping(run, rules, unstated);
   if (auto reason = mapping.collect()) return std::unexpected(std::move(*reason));
   const std::string& id = run.text("row_id");
   Diagnostics diagnostics;

@@ -6,6 +6,7 @@
 
 #include <expected>
 #include <filesystem>
+#include <map>
 #include <string>
 
 #include "models/scenario/scenario_spec.hpp"
@@ -14,9 +15,14 @@
 
 namespace shardsim::scenario {
 
-/// `rules_file` is where relative names in the scenario start from. The error is one sentence.
+/// Keys of the scenario and their values.
+using Settings = std::map<std::string, std::string>;
+
+/// `rules_file` is where relative names in the scenario start from; `unstated` decides what neither
+/// the source nor a rule does. The error is one sentence.
 std::expected<LoadedScenario, std::string> map_run(const TrainingRun& run,
                                                    const MappingRules& rules,
-                                                   const std::filesystem::path& rules_file);
+                                                   const std::filesystem::path& rules_file,
+                                                   const Settings& unstated = {});
 
 }  // namespace shardsim::scenario

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "models/scenario/simulation.hpp"
+#include "models/scenario/validation/run_forecast.hpp"
 #include "models/scenario/validation/run_mapping.hpp"
 
 namespace shardsim::scenario {
@@ -32,33 +32,12 @@ std::optional<double> measured_memory(const TrainingRun& run) {
   return std::round(*gib * 1024 * 1024 * 1024);
 }
 
-struct Forecast {
-  Result result;
-  RunFacts facts;
-};
-
-std::expected<Forecast, std::string> simulate(LoadedScenario scenario, const DataFolders& data,
-                                              const HardwareChanges& changes = {}) {
-  simcore::Diagnostics diagnostics;
-  auto experiment = build_experiment(std::move(scenario), {data, false, changes}, diagnostics);
-  for (const simcore::Diagnostic& one : diagnostics.all()) {
-    if (one.severity == simcore::Severity::error) return std::unexpected(one.message);
-  }
-  if (!experiment) return std::unexpected("no experiment");
-  Simulation simulation(*experiment);
-  while (simulation.advance(1 << 20)) {
-  }
-  auto output = simulation.finish();
-  if (!output) return std::unexpected("in the forecast " + output.error().message);
-  return Forecast{std::move(output->result), facts_of(*experiment)};
-}
-
 /// Step time of a run that has a forecast, on other hardware; nothing if that has none.
 std::optional<double> changed_step(const LoadedScenario& scenario, const DataFolders& data,
                                    const HardwareChanges& changes) {
-  const auto forecast = simulate(scenario, data, changes);
-  if (!forecast) return std::nullopt;
-  return forecast->result.step.time.seconds();
+  const auto changed = forecast(scenario, data, changes);
+  if (!changed) return std::nullopt;
+  return changed->result.step.time.seconds();
 }
 
 double bytes_of(const MemoryResult& memory, MemoryFigure figure) {
@@ -123,6 +102,8 @@ class Validation {
     row.id = run.text("row_id");
     row.mapped = true;
     row.scored = run.text("trust") != "C";
+    row.source = run.text("source_id");
+    row.family = strategy_family(scenario->spec.training.strategy);
     row.groups = groups_of(run, scenario->spec.training.strategy);
     compare(run, *scenario, row, step, memory);
   }
@@ -137,12 +118,13 @@ class Validation {
       add_row(row, step_time, std::nullopt);
       return;
     }
-    const auto forecast = simulate(scenario, options_.data);
-    if (!forecast) row.why_not = forecast.error();
+    const auto made = forecast(scenario, options_.data);
+    if (!made) row.why_not = made.error().why;
+    if (made || made.error().out_of_memory) row.fits = made.has_value();
     if (step) {
-      if (forecast) row.predicted = forecast->result.step.time.seconds();
-      if (forecast && row.scored && options_.with_residuals) {
-        row.residual = residual(run, scenario, *forecast, *step);
+      if (made) row.predicted = made->result.step.time.seconds();
+      if (made && row.scored && options_.with_residuals) {
+        row.residual = residual(run, scenario, *made, *step);
       }
       add_row(row, step_time, step);
     }
@@ -152,14 +134,14 @@ class Validation {
     const auto figure = options_.rules.figure(run.text("peak_memory_kind"));
     if (!figure) {
       row.why_not = "the source does not say what its peak of memory counts";
-    } else if (forecast) {
-      row.predicted = bytes_of(forecast->result.memory, *figure);
+    } else if (made) {
+      row.predicted = bytes_of(made->result.memory, *figure);
     }
     add_row(row, peak_memory, memory);
   }
 
   std::optional<Residual> residual(const TrainingRun& run, const LoadedScenario& scenario,
-                                   const Forecast& forecast, double measured) const {
+                                   const RunForecast& made, double measured) const {
     constexpr double faster = 1.02;
     HardwareChanges unthrottled;
     unthrottled.as_in_benchmarks = true;
@@ -168,17 +150,17 @@ class Validation {
     const auto uncalibrated = changed_step(scenario, options_.data, unthrottled);
     const auto quick = changed_step(scenario, options_.data, quicker);
     if (!uncalibrated || !quick) return std::nullopt;
-    const double predicted = forecast.result.step.time.seconds();
-    Residual made;
-    made.row_id = run.text("row_id");
-    made.source = run.text("source_id");
-    if (run.has("url")) made.url = run.text("url");
-    made.model = run.text("model");
-    made.run = forecast.facts;
-    made.measured_over_predicted = measured / predicted;
-    made.measured_over_uncalibrated = measured / *uncalibrated;
-    made.rate_share = -std::log(*quick / predicted) / std::log(faster);
-    return made;
+    const double predicted = made.result.step.time.seconds();
+    Residual line;
+    line.row_id = run.text("row_id");
+    line.source = run.text("source_id");
+    if (run.has("url")) line.url = run.text("url");
+    line.model = run.text("model");
+    line.run = made.facts;
+    line.measured_over_predicted = measured / predicted;
+    line.measured_over_uncalibrated = measured / *uncalibrated;
+    line.rate_share = -std::log(*quick / predicted) / std::log(faster);
+    return line;
   }
 
   void add_row(ValidationRow row, std::string_view quantity,

@@ -54,10 +54,31 @@ Json leave_one_out_json(const LeaveOneOutReport& report) {
   return {{"scores", std::move(scores)}, {"constants", std::move(constants)}};
 }
 
+Json fit_json(const FitReport& report) {
+  Json rows = Json::array();
+  for (const FitRow& row : report.rows) {
+    rows.push_back({{"id", row.id},
+                    {"measured_fits", row.measured},
+                    {"predicted_fits", row.predicted ? Json(*row.predicted) : Json(nullptr)},
+                    {"mapped", row.mapped},
+                    {"why_not", row.why_not.empty() ? Json(nullptr) : Json(row.why_not)}});
+  }
+  Json summary = Json::array();
+  for (const FitScore& one : report.summary) {
+    summary.push_back({{"group", one.group},
+                       {"fits", one.fits},
+                       {"fits_right", one.fits_right},
+                       {"out_of_memory", one.shortages},
+                       {"out_of_memory_right", one.shortages_right},
+                       {"share_right", one.share_right()}});
+  }
+  return {{"rows", std::move(rows)}, {"summary", std::move(summary)}};
+}
+
 }  // namespace
 
 std::string to_json(const ValidationReport& report, const ScalingReport* scaling,
-                    const LeaveOneOutReport* leave_one_out) {
+                    const LeaveOneOutReport* leave_one_out, const FitReport* fit) {
   Json rows = Json::array();
   for (const ValidationRow& row : report.rows) {
     rows.push_back({{"id", row.id},
@@ -79,6 +100,7 @@ std::string to_json(const ValidationReport& report, const ScalingReport* scaling
   Json json{{"rows", std::move(rows)}, {"summary", std::move(summary)}};
   if (scaling != nullptr) json["scaling"] = scaling_json(*scaling);
   if (leave_one_out != nullptr) json["leave_one_out"] = leave_one_out_json(*leave_one_out);
+  if (fit != nullptr) json["fit"] = fit_json(*fit);
   return json.dump(1) + "\n";
 }
 

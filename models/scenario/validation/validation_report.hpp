@@ -35,6 +35,9 @@ struct ValidationRow {
   bool scored = true;                   ///< false: listed, but left out of the groups
   std::vector<ValidationGroup> groups;  ///< that the line counts in, for its quantity
   std::optional<Residual> residual;     ///< of scored step times, where asked for
+  std::string source;
+  std::string family;        ///< "FSDP", "DDP" or "ZeRO"
+  std::optional<bool> fits;  ///< whether the forecast has enough memory; nothing without one
 
   /// Nothing without both numbers.
   std::optional<double> relative_error() const;

@@ -19,6 +19,7 @@ class FixedTimeBackend final : public CollectiveBackend, private simcore::EventR
   void arrive(std::uint32_t instance, std::uint32_t, const CollectiveSpec& spec) override {
     if (++arrived_[instance] < members_[instance]) return;
     arrived_[instance] = 0;
+    listener_->collective_began(instance);
     const auto time = spec.fixed_time.value_or(simcore::SimTime::microseconds(1));
     queue_.schedule(queue_.now() + time, *this, 0, instance);
   }

@@ -213,10 +213,33 @@ TEST_CASE("a kernel beside a collective runs at the slower pace for just that ti
   recorder.launch(0, "work", kernel(20));
   Run run({recorder.finish()});
   run.times[0].by_load.push_back({us(40)});
-  run.times[0].collective_bit = {0};
+  run.times[0].steps = {{1, 1}};
   run.go();
   // 10 us at half pace do 5 us of work; 15 us remain.
   CHECK(run.spans[0]["work"].end == us(25));
+}
+
+TEST_CASE("a collective that waits for its peers slows a kernel less than one that moves data") {
+  std::vector<Program> programs;
+  for (const std::int64_t late : {0, 10}) {
+    ProgramRecorder recorder;
+    const StreamId side = recorder.create_stream("side");
+    const CommunicatorId world = recorder.create_communicator("world");
+    if (late > 0) recorder.launch(side, "late", kernel(late));
+    recorder.launch(side, "gather", collective(world, 10));
+    recorder.launch(0, "work", kernel(20));
+    programs.push_back(recorder.finish());
+  }
+  Run run(std::move(programs));
+  run.times[0].by_load = {{us(20)}, {us(25)}, {us(40)}};
+  run.times[0].steps = {{1, 2}};
+  run.times[1].by_load.resize(3, run.times[1].by_load[0]);
+  run.times[1].steps = {{1, 2}};
+  run.go();
+  // Rank 0 waits for 10 us (8 us of work), then moves data for 10 us (5 us of work); 7 us remain.
+  CHECK(run.spans[0]["gather"].start == us(0));
+  CHECK(run.spans[0]["gather"].end == us(20));
+  CHECK(run.spans[0]["work"].end == us(27));
 }
 
 TEST_CASE("each set of running collectives has its own pace") {
@@ -230,7 +253,7 @@ TEST_CASE("each set of running collectives has its own pace") {
   recorder.launch(0, "work", kernel(20));
   Run run({recorder.finish()});
   run.times[0].by_load = {{us(20)}, {us(30)}, {us(40)}, {us(80)}};
-  run.times[0].collective_bit = {0, 1};
+  run.times[0].steps = {{1, 1}, {2, 2}};
   run.go();
   // 10 us beside both do 1/8, 10 us beside b 1/4, the other 5/8 alone.
   CHECK(run.spans[0]["work"].end == SimTime::nanoseconds(32'500));

@@ -73,7 +73,7 @@ class SetUpCluster {
   double on_links(network::LinkKind kind) const {
     const Planner own = planner();
     CommunicatorPlan ranks = world();
-    ranks.follow(plan(own));
+    ranks.follow(own);
     const auto traffic = ranks.traffic(Pattern::ring);
     REQUIRE(traffic.has_value());
     double sum = 0;
@@ -107,7 +107,7 @@ TEST_CASE("rings follow the channels of the search, and every NIC carries its sh
   const SetUpCluster cluster("dgx-h100", 2, {});
   const Planner planner = cluster.planner();
   CommunicatorPlan ranks = cluster.world();
-  ranks.follow(cluster.plan(planner));
+  ranks.follow(planner);
   const auto traffic = ranks.traffic(Pattern::ring);
   REQUIRE(traffic.has_value());
   int ports = 0;
@@ -120,6 +120,22 @@ TEST_CASE("rings follow the channels of the search, and every NIC carries its sh
   }
   CHECK(ports == 16);
   CHECK((*traffic)->between.hops == 16);
+}
+
+TEST_CASE("each group of a communicator has channels of its own") {
+  // GPU i of both nodes, for each i: one NIC each, not all the first group's.
+  const SetUpCluster cluster("dgx-h100", 2, {});
+  const Planner planner = cluster.planner();
+  CommunicatorSpec spec;
+  spec.role = "replicate";
+  spec.members = 2;
+  for (int i = 0; i < 8; ++i) spec.groups.push_back({i, 8 + i});
+  auto ranks = CommunicatorPlan::make(cluster.graph, spec);
+  REQUIRE(ranks.has_value());
+  ranks->follow(planner);
+  const auto traffic = ranks->traffic(Pattern::ring);
+  REQUIRE(traffic.has_value());
+  CHECK((*traffic)->rate.bytes_per_second == doctest::Approx(48e9));
 }
 
 TEST_CASE("NCCL_IB_HCA: NICs that are not named carry nothing") {
@@ -204,7 +220,7 @@ TEST_CASE("a network device of several NICs spreads over all of them") {
   const Planner planner = p5.planner();
   CHECK(p5.plan(planner).system->nets.size() == 8);
   CommunicatorPlan ranks = p5.world();
-  ranks.follow(p5.plan(planner));
+  ranks.follow(planner);
   const auto traffic = ranks.traffic(Pattern::ring);
   REQUIRE(traffic.has_value());
   CHECK((*traffic)->rate.bytes_per_second == doctest::Approx(32 * 12.5e9 * 0.835));

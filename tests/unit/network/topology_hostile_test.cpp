@@ -234,7 +234,7 @@ TEST_CASE("specifications built in code are checked as those from files") {
   CHECK(has(spoilt([](TopologySpec& s) { s.node.nics->link.bandwidth = {}; }), "node.nics.link"));
   CHECK(has(spoilt([](TopologySpec& s) { s.node.gpus = -1; }), "node.gpus"));
   CHECK(has(spoilt([](TopologySpec& s) { s.node.nvlink->link.efficiency = {2}; }), "node.nvlink"));
-  CHECK(has(spoilt([](TopologySpec& s) { s.fabric.spines = 0; }), "fabric"));
+  CHECK(has(spoilt([](TopologySpec& s) { s.fabric.spines = -1; }), "fabric"));
   CHECK(has(spoilt([](TopologySpec& s) { s.fabric.pods = PodSpec{.nodes = 0}; }), "fabric"));
   CHECK(has(spoilt([](TopologySpec& s) { s.fabric.oversubscription = 0; }), "fabric"));
   CHECK(has(spoilt([](TopologySpec& s) { s.node.nvlink->nodes_per_domain = 0; }), "node.nvlink"));

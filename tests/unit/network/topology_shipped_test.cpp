@@ -29,7 +29,9 @@ TEST_CASE("every shipped topology builds for 1, 2 and 4 nodes, connected, its GP
     INFO(name);
     CHECK(spec.name == name);
     CHECK(std::filesystem::exists(shipped()[0] / "gpus" / (spec.gpu + ".yaml")));
-    for (const int nodes : {1, 2, 4}) {
+    const auto& torus = spec.fabric.torus;
+    const int whole = torus ? static_cast<int>(torus_size(*torus)) : 0;
+    for (const int nodes : torus ? std::vector{whole} : std::vector{1, 2, 4}) {
       const Graph graph = build(spec, nodes);
       CHECK_FALSE(graph.disconnected_pair());
       CHECK(graph.gpu_count() == nodes * spec.node.gpus);
@@ -49,7 +51,8 @@ TEST_CASE("every shipped topology builds for 1, 2 and 4 nodes, connected, its GP
 
 TEST_CASE("every NIC can be fed over PCIe") {
   for (const std::string& name : available_topologies(shipped())) {
-    const Graph graph = build(shipped_spec(name), 1);
+    const TopologySpec spec = shipped_spec(name);
+    const Graph graph = build(spec, spec.fabric.torus ? torus_size(*spec.fabric.torus) : 1);
     for (VertexId v = 0; v < graph.vertices().size(); ++v) {
       if (graph.vertices()[v].kind != DeviceKind::nic) continue;
       double pcie = 0;

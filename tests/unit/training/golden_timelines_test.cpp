@@ -101,6 +101,20 @@ TEST_CASE("iteration spans of every combination") {
       {"{strategy: fsdp1, sharding: shard_grad_op}", 171, 171, 281, 281},
       {"{strategy: fsdp1, sharding: shard_grad_op, backward_prefetch: post}", 171, 171, 281, 281},
       {"{strategy: fsdp1, sharding: shard_grad_op, limit_all_gathers: false}", 171, 171, 281, 281},
+      {"{strategy: fsdp1, sharding: shard_grad_op, backward_prefetch: none, "
+       "limit_all_gathers: false}",
+       171, 171, 281, 281},
+      {"{strategy: fsdp1, sharding: shard_grad_op, backward_prefetch: post, "
+       "limit_all_gathers: false}",
+       171, 171, 281, 281},
+      {"{strategy: fsdp1, sharding: hybrid_shard, backward_prefetch: none, "
+       "limit_all_gathers: false}",
+       222, 222, 422, 422},
+      {"{strategy: fsdp1, sharding: hybrid_shard, backward_prefetch: post, "
+       "limit_all_gathers: false}",
+       174, 174, 338, 338},
+      {"{strategy: fsdp1, use_orig_params: true, pre_unshard_waits_for_compute: true}", 197, 197,
+       377, 377},
       {"{strategy: fsdp1, sharding: hybrid_shard, backward_prefetch: none}", 222, 222, 422, 422},
       {"{strategy: fsdp1, sharding: hybrid_shard}", 174, 174, 338, 338},
       {"{strategy: fsdp1, sharding: hybrid_shard, backward_prefetch: post}", 174, 174, 338, 338},
@@ -125,6 +139,83 @@ TEST_CASE("iteration spans of every combination") {
     CHECK(b.front().span_us == one.first_b);
     CHECK(b.back().span_us == one.steady_b);
   }
+}
+
+struct Placed {
+  const char* name;
+  std::int64_t start, end;
+};
+
+void check_placed(const char* set, std::string_view training, int iteration,
+                  const std::vector<Placed>& expected) {
+  const nlohmann::json file = golden();
+  const auto steps = run(file.at("workloads").at(set).get<std::string>(), training, iteration);
+  CAPTURE(training);
+  for (const Placed& one : expected) {
+    CAPTURE(one.name);
+    const RunOperation& operation = steps.back().operation(one.name);
+    CHECK(operation.start_us == one.start);
+    CHECK(operation.end_us == one.end);
+  }
+}
+
+// Worked out on paper from the times of the two sets.
+
+TEST_CASE("without resharding each FSDP2 block waits for the reduction before its own") {
+  check_placed("B", "{strategy: fsdp2, reshard_after_forward: false}", 3,
+               {{"headB", 132, 144},
+                {"B3", 144, 164},
+                {"GCI3", 164, 165},
+                {"RS3", 165, 189},
+                {"B2", 165, 185},
+                {"GCI2", 189, 190},
+                {"RS2", 190, 214},
+                {"B1", 190, 210},
+                {"GCI1", 214, 215},
+                {"RS1", 215, 239},
+                {"B0", 215, 235},
+                {"GCI0", 239, 240},
+                {"RS0", 240, 264},
+                {"embB", 240, 244},
+                {"GCIR", 264, 265},
+                {"RSR", 265, 283},
+                {"OPT", 283, 288}});
+}
+
+TEST_CASE("replicas' all-reduces run beside everything else but the last") {
+  check_placed("A", "{strategy: fsdp2, sharding: hybrid_shard}", 3,
+               {{"RS3", 99, 107},
+                {"AR3", 107, 111},
+                {"RS2", 121, 129},
+                {"AR2", 129, 133},
+                {"AR1", 151, 155},
+                {"AR0", 173, 177},
+                {"RSR", 174, 180},
+                {"ARR", 180, 183},
+                {"OPT", 183, 188}});
+  check_placed("B", "{strategy: fsdp1, sharding: hybrid_shard}", 3,
+               {{"ARR", 324, 333}, {"OPT", 333, 338}});
+}
+
+TEST_CASE("parameters kept by FSDP1 leave the backward pass to its reductions") {
+  // No gather stands before B3: it follows the head. Reductions take less than a block.
+  check_placed("A", "{strategy: fsdp1, sharding: shard_grad_op}", 3,
+               {{"headB", 60, 72},
+                {"B3", 72, 92},
+                {"B2", 92, 112},
+                {"B1", 112, 132},
+                {"B0", 132, 152},
+                {"embB", 152, 156},
+                {"RS3", 92, 100},
+                {"RS2", 112, 120},
+                {"RS1", 132, 140},
+                {"RS0", 152, 160},
+                {"RSR", 160, 166},
+                {"OPT", 166, 171}});
+}
+
+TEST_CASE("the first DDP iteration reduces everything after the last gradient") {
+  check_placed("B", "{strategy: ddp}", 1, {{"embB", 140, 144}, {"OPT", 366, 371}});
 }
 
 }  // namespace

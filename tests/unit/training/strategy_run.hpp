@@ -79,52 +79,106 @@ struct RunStep {
   }
 };
 
-/// Runs `program` alone: its collectives wait for nobody. Kernels without a prescribed time take
-/// 1 us. Checks that the run comes to its end.
-std::vector<RunStep> run_alone(const cuda::Program& program);
-
-inline std::int64_t to_us(simcore::SimTime time) { return time.picoseconds() / 1'000'000; }
-
-inline std::vector<RunStep> run_alone(const cuda::Program& program) {
-  simcore::EventQueue queue;
+/// What kernels of `program` take: their prescribed times, or 1 us.
+inline cuda::KernelTimes prescribed_times(const cuda::Program& program) {
   cuda::KernelTimes times;
   times.by_load.resize(1);
   for (const cuda::KernelSpec& kernel : program.kernels) {
     const auto* fixed = std::get_if<gpu::FixedWork>(&kernel.work);
     times.by_load[0].push_back(fixed ? fixed->time : simcore::SimTime::microseconds(1));
   }
-  cuda::RankSetup rank;
-  rank.program = &program;
-  rank.kernel_times = &times;
-  for (std::uint32_t i = 0; i < program.communicators.size(); ++i) {
-    rank.communicators.push_back({.instance = i, .member = 0});
-  }
-  cuda::FixedTimeBackend backend(queue,
-                                 std::vector<std::uint32_t>(program.communicators.size(), 1));
-  const cuda::RuntimeSpec spec;
-  cuda::Runtime runtime(spec, {rank}, backend, queue);
+  return times;
+}
 
-  // What the probes tell, by the operation's place in the program; sorted out below.
+/// Runs `program` on as many ranks as there are `times`; every collective takes its prescribed time
+/// (or 1 us) from the arrival of the last of them. Checks that all come to their end. The steps of
+/// each rank.
+std::vector<std::vector<RunStep>> run_ranks(const cuda::Program& program,
+                                            const std::vector<cuda::KernelTimes>& times);
+
+/// Runs `program` alone: its collectives wait for nobody.
+inline std::vector<RunStep> run_alone(const cuda::Program& program) {
+  return run_ranks(program, {prescribed_times(program)}).front();
+}
+
+inline std::int64_t to_us(simcore::SimTime time) { return time.picoseconds() / 1'000'000; }
+
+/// What the probes tell of one rank, by the operation's place in the program.
+struct RankRecords {
   std::map<std::uint32_t, cuda::OpRecord> operations;
   std::map<std::uint32_t, cuda::CpuWaitRecord> waits;
   std::vector<simcore::SimTime> begins;
   std::vector<simcore::SimTime> ends;
   std::vector<RunMemory> memory;
   RunMemory current;
-  runtime.op_finished.listen([&](const cuda::OpRecord& record) { operations[record.op] = record; });
-  runtime.cpu_waited.listen([&](const cuda::CpuWaitRecord& record) { waits[record.op] = record; });
+};
+
+inline std::vector<RunStep> steps_of(const cuda::Program& program, const RankRecords& records) {
+  std::vector<RunStep> steps(records.ends.size());
+  std::size_t step = 0;
+  for (std::uint32_t index = 0; index < program.ops.size() && step < steps.size(); ++index) {
+    const cuda::Op& op = program.ops[index];
+    const simcore::SimTime zero = records.begins[step];
+    RunStep& target = steps[step];
+    if (op.code == cuda::OpCode::kernel || op.code == cuda::OpCode::collective) {
+      const cuda::OpRecord& record = records.operations.at(index);
+      const bool collective = op.code == cuda::OpCode::collective;
+      target.operations.push_back(
+          {program.names[op.name], program.streams[op.stream].name,
+           collective ? program.communicators[program.collectives[op.index].communicator]
+                      : std::string(),
+           to_us(record.start - zero), to_us(record.end - zero), to_us(record.cpu_issue - zero)});
+    } else if (op.code == cuda::OpCode::cpu_wait_event) {
+      const cuda::CpuWaitRecord& record = records.waits.at(index);
+      target.cpu_waits.push_back(
+          {to_us(record.from - zero), to_us(record.to - zero), program.names[op.name]});
+    } else if (op.code == cuda::OpCode::step_end) {
+      target.span_us = to_us(records.ends[step] - zero);
+      target.memory = records.memory[step];
+      ++step;
+    }
+  }
+  return steps;
+}
+
+inline std::vector<std::vector<RunStep>> run_ranks(const cuda::Program& program,
+                                                   const std::vector<cuda::KernelTimes>& times) {
+  simcore::EventQueue queue;
+  std::vector<cuda::RankSetup> ranks(times.size());
+  for (std::size_t slot = 0; slot < ranks.size(); ++slot) {
+    ranks[slot].rank = static_cast<int>(slot);
+    ranks[slot].program = &program;
+    ranks[slot].kernel_times = &times[slot];
+    for (std::uint32_t i = 0; i < program.communicators.size(); ++i) {
+      ranks[slot].communicators.push_back(
+          {.instance = i, .member = static_cast<std::uint32_t>(slot)});
+    }
+  }
+  cuda::FixedTimeBackend backend(
+      queue, std::vector<std::uint32_t>(program.communicators.size(),
+                                        static_cast<std::uint32_t>(ranks.size())));
+  const cuda::RuntimeSpec spec;
+  cuda::Runtime runtime(spec, ranks, backend, queue);
+
+  std::vector<RankRecords> records(ranks.size());
+  runtime.op_finished.listen(
+      [&](const cuda::OpRecord& record) { records[record.slot].operations[record.op] = record; });
+  runtime.cpu_waited.listen(
+      [&](const cuda::CpuWaitRecord& record) { records[record.slot].waits[record.op] = record; });
   runtime.memory_changed.listen([&](const cuda::MemoryRecord& record) {
+    RunMemory& current = records[record.slot].current;
     current.allocated = record.allocated.count;
     current.peak_allocated = std::max(current.peak_allocated, record.allocated.count);
     current.peak_reserved = std::max(current.peak_reserved, record.reserved.count);
   });
   runtime.step_boundary.listen([&](const cuda::StepRecord& record) {
-    (record.begins ? begins : ends).push_back(record.time);
+    RankRecords& rank = records[record.slot];
+    (record.begins ? rank.begins : rank.ends).push_back(record.time);
     if (record.begins) {
-      current.peak_allocated = current.allocated;
-      current.peak_reserved = 0;
+      rank.current.peak_allocated = rank.current.allocated;
+      rank.current.peak_reserved = 0;
     } else {
-      memory.push_back(current);
+      rank.memory.push_back(rank.current);
     }
   });
   runtime.start();
@@ -133,30 +187,8 @@ inline std::vector<RunStep> run_alone(const cuda::Program& program) {
   CHECK(runtime.finished());
   CHECK_FALSE(runtime.out_of_memory());
 
-  std::vector<RunStep> steps(ends.size());
-  std::size_t step = 0;
-  for (std::uint32_t index = 0; index < program.ops.size() && step < steps.size(); ++index) {
-    const cuda::Op& op = program.ops[index];
-    const simcore::SimTime zero = begins[step];
-    RunStep& target = steps[step];
-    if (op.code == cuda::OpCode::kernel || op.code == cuda::OpCode::collective) {
-      const cuda::OpRecord& record = operations.at(index);
-      const bool collective = op.code == cuda::OpCode::collective;
-      target.operations.push_back(
-          {program.names[op.name], program.streams[op.stream].name,
-           collective ? program.communicators[program.collectives[op.index].communicator]
-                      : std::string(),
-           to_us(record.start - zero), to_us(record.end - zero), to_us(record.cpu_issue - zero)});
-    } else if (op.code == cuda::OpCode::cpu_wait_event) {
-      const cuda::CpuWaitRecord& record = waits.at(index);
-      target.cpu_waits.push_back(
-          {to_us(record.from - zero), to_us(record.to - zero), program.names[op.name]});
-    } else if (op.code == cuda::OpCode::step_end) {
-      target.span_us = to_us(ends[step] - zero);
-      target.memory = memory[step];
-      ++step;
-    }
-  }
+  std::vector<std::vector<RunStep>> steps;
+  for (const RankRecords& rank : records) steps.push_back(steps_of(program, rank));
   return steps;
 }
 

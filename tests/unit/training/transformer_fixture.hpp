@@ -135,10 +135,12 @@ inline void record_forward(cuda::ProgramRecorder& recorder, Workload& workload) 
   workload.embedding_forward(recorder);
   for (int block = 0; block < workload.blocks(); ++block) workload.block_forward(recorder, block);
   workload.head_forward(recorder);
+  workload.loss_forward(recorder);
 }
 
 /// Gradients are freed unit by unit, as a strategy does after reducing them.
 inline void record_backward(cuda::ProgramRecorder& recorder, Workload& workload) {
+  workload.loss_backward(recorder);
   workload.head_backward(recorder);
   for (int block = workload.blocks() - 1; block >= 0; --block) {
     workload.block_backward(recorder, block);

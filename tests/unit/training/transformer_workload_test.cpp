@@ -18,12 +18,14 @@ double operations_of_block(const TransformerShape& shape, bool compiled, Pass pa
   TransformerWorkload workload(shape, spec, setting);
   cuda::ProgramRecorder recorder;
   record_forward(recorder, workload);
+  workload.loss_backward(recorder);
   workload.head_backward(recorder);
   const simcore::SimTime before = cpu_time(recorder.finish());
 
   TransformerWorkload again(shape, spec, setting);
   cuda::ProgramRecorder longer;
   record_forward(longer, again);
+  again.loss_backward(longer);
   again.head_backward(longer);
   if (pass == Pass::backward) {
     again.block_backward(longer, 2);
@@ -34,6 +36,7 @@ double operations_of_block(const TransformerShape& shape, bool compiled, Pass pa
   TransformerWorkload more(deeper, spec, setting);
   cuda::ProgramRecorder deepest;
   record_forward(deepest, more);
+  more.loss_backward(deepest);
   more.head_backward(deepest);
   return (cpu_time(deepest.finish()) - before).microseconds();
 }
@@ -66,6 +69,7 @@ TEST_CASE("a block's gradients together are as large as its parameters") {
   TransformerWorkload workload(shape, sequences(64), {});
   cuda::ProgramRecorder recorder;
   record_forward(recorder, workload);
+  workload.loss_backward(recorder);
   workload.head_backward(recorder);
   free_gradients(recorder, workload, root_unit);
   workload.block_backward(recorder, 2);
@@ -79,6 +83,7 @@ TEST_CASE("a tied table gets one gradient, when the embedding's backward has add
   TransformerWorkload workload(small_gpt(), sequences(64), {});
   cuda::ProgramRecorder recorder;
   record_forward(recorder, workload);
+  workload.loss_backward(recorder);
   workload.head_backward(recorder);
   CHECK(workload.take_gradients(root_unit).size() == 2);  // the final norm's
   for (int block = workload.blocks() - 1; block >= 0; --block) {

@@ -1,5 +1,6 @@
 // How many gathered units the caching allocator ends up holding: the memory that the limiter is
 // there for.
+#include <optional>
 #include <set>
 
 #include <doctest/doctest.h>
@@ -13,14 +14,16 @@ namespace {
 constexpr std::int64_t mib = std::int64_t{1} << 20;
 constexpr std::int64_t block_bytes = 32 * mib;  // large enough for a segment of its own
 
-/// The program with the allocations of one stream alone.
-cuda::Program only_pool(cuda::Program program, std::string_view stream) {
+/// The program with the allocations of one stream (and one kind) alone.
+cuda::Program only_pool(cuda::Program program, std::string_view stream,
+                        std::optional<cuda::MemoryKind> kind = {}) {
   std::set<cuda::TensorId> kept;
   std::vector<cuda::Op> ops;
   for (const cuda::Op& op : program.ops) {
     bool keep = true;
     if (op.code == cuda::OpCode::allocate) {
-      keep = program.streams[op.stream].name == stream;
+      keep = program.streams[op.stream].name == stream &&
+             (!kind || program.allocations[op.name].kind == *kind);
       if (keep) kept.insert(op.index);
     } else if (op.code == cuda::OpCode::free) {
       keep = kept.erase(op.index) > 0;
@@ -34,10 +37,12 @@ cuda::Program only_pool(cuda::Program program, std::string_view stream) {
 }
 
 /// Blocks of one unit's size that the stream's pool holds in the fourth step.
-std::int64_t blocks_held(std::string_view training, std::string_view stream) {
+std::int64_t blocks_held(std::string_view training, std::string_view stream,
+                         std::optional<cuda::MemoryKind> kind = {}) {
   SizedWorkload workload(4, 64, 8192);
   const auto spec = from_yaml<TrainingSpec>(training);
-  const auto steps = run_alone(only_pool(record_program(spec, workload, {8, 8, 1}, 1, 4), stream));
+  const auto steps =
+      run_alone(only_pool(record_program(spec, workload, {8, 8, 1}, 1, 4), stream, kind));
   return steps.back().memory.peak_reserved / block_bytes;
 }
 
@@ -66,6 +71,24 @@ TEST_CASE("all-gather outputs held by FSDP2's copy-in pool") {
   CHECK(blocks_held("{strategy: fsdp2, forward_prefetch: 1}", "ag_copy_in") == 2);
   CHECK(blocks_held("{strategy: fsdp2, forward_prefetch: 2, backward_prefetch: 2}", "ag_copy_in") ==
         3);
+}
+
+TEST_CASE("unsharded blocks that FSDP2 holds in the compute stream's pool") {
+  const auto unsharded = [](std::string_view training) {
+    return blocks_held(training, "compute", cuda::MemoryKind::gathered_parameters);
+  };
+  CHECK(unsharded("{strategy: fsdp2}") == 1);
+  CHECK(unsharded("{strategy: fsdp2, reshard_after_forward: false}") == 4);
+  CHECK(unsharded("{strategy: fsdp2, forward_prefetch: 1}") == 1);
+  CHECK(unsharded("{strategy: fsdp2, forward_prefetch: 2, backward_prefetch: 2}") == 1);
+}
+
+TEST_CASE("hybrid sharding holds as many gathered units as full sharding") {
+  CHECK(blocks_held("{strategy: fsdp1, sharding: hybrid_shard, backward_prefetch: none}",
+                    "unshard") == 2);
+  CHECK(blocks_held("{strategy: fsdp1, sharding: hybrid_shard}", "unshard") == 3);
+  CHECK(blocks_held("{strategy: fsdp1, sharding: hybrid_shard, limit_all_gathers: false}",
+                    "unshard") == 8);
 }
 
 }  // namespace

@@ -1,0 +1,35 @@
+#include "models/scenario/job_spec.hpp"
+
+namespace shardsim::scenario {
+
+using simcore::Fields;
+
+void JobSpec::describe(Fields<JobSpec>& fields) {
+  fields.required("name", &JobSpec::name, "What people call it.");
+  fields
+      .required("nodes", &JobSpec::nodes,
+                "Its nodes; its ranks are their GPUs in this order. A node belongs to one job.")
+      .not_empty()
+      .example("[4, 5, 6, 7]");
+  fields.required("workload", &JobSpec::workload, "What it trains, and on what batch.");
+  fields.optional("training", &JobSpec::training, "How that is sharded, reduced and updated.");
+  fields.optional("cpu", &JobSpec::cpu, "What the CPU thread of a rank costs.");
+}
+
+void BackgroundSpec::describe(Fields<BackgroundSpec>& fields) {
+  fields.optional("name", &BackgroundSpec::name, "What people call it.");
+  fields
+      .optional("nodes", &BackgroundSpec::nodes,
+                "Nodes whose GPUs take part, those of jobs or others; all if left out.")
+      .example("[0, 1, 2, 3]");
+  fields.optional("pattern", &BackgroundSpec::pattern,
+                  "Every GPU to every other, or each to the next.");
+  fields
+      .required("bytes", &BackgroundSpec::bytes,
+                "What each GPU sends in one exchange, to all its peers together.")
+      .at_least(simcore::Bytes{1});
+  fields.optional("gap", &BackgroundSpec::gap, "Time between the end of an exchange and the next.")
+      .at_least(simcore::SimTime{});
+}
+
+}  // namespace shardsim::scenario
