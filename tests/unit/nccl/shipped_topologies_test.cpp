@@ -24,6 +24,16 @@ network::Graph build(const std::string& name, std::int64_t nodes) {
   return std::move(*graph);
 }
 
+/// Numbers of nodes to try: a torus is of one size.
+std::vector<std::int64_t> sizes_of(const std::string& name) {
+  simcore::Diagnostics diagnostics;
+  const auto topology = network::load_topology(name, {folder}, diagnostics);
+  REQUIRE_MESSAGE(topology.has_value(), simcore::to_text(diagnostics));
+  const auto& torus = topology->spec.fabric.torus;
+  if (!torus) return {1, 2, 5};
+  return {network::torus_size(*torus)};
+}
+
 CommunicatorPlan world_of(const network::Graph& graph) {
   auto plan = CommunicatorPlan::make(graph, one_group(ranks_below(graph.gpu_count())));
   REQUIRE(plan.has_value());
@@ -34,7 +44,7 @@ CommunicatorPlan world_of(const network::Graph& graph) {
 
 TEST_CASE("every shipped topology has rings on one to five nodes") {
   for (const std::string& name : network::available_topologies({folder})) {
-    for (const std::int64_t nodes : {1, 2, 5}) {
+    for (const std::int64_t nodes : sizes_of(name)) {
       CAPTURE(name);
       CAPTURE(nodes);
       const network::Graph graph = build(name, nodes);

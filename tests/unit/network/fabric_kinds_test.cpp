@@ -141,14 +141,14 @@ TEST_CASE("a torus takes its own number of nodes, and rails without spines one g
 
 TEST_CASE("an NVLink domain of many nodes: half of its GPUs' NVLink") {
   const Graph rack = build(shipped_spec("gb200-nvl72"), 18);
-  CHECK(bisection_gbytes(rack) == doctest::Approx(36 * 18 * 50 * 0.73 + 36 * 47.75).epsilon(1e-3));
+  CHECK(bisection_gbytes(rack) == doctest::Approx(36 * 18 * 50 * 0.77 + 36 * 48).epsilon(1e-3));
   const Graph racks = build(shipped_spec("gb200-nvl576"), 144);
   CHECK(racks.gpu_count() == 576);
   CHECK(bisection_gbytes(racks) >= 288 * 18 * 50 * 0.73);
   CHECK(testing::way(racks, "node[0].gpu[0]", "node[143].gpu[3]") ==
         "nvswitch[0] node[143].gpu[3]");
   const Graph two = build(shipped_spec("gb200-nvl72"), 36);
-  CHECK(bisection_gbytes(two) == doctest::Approx(72 * 47.75).epsilon(1e-3));  // NICs only
+  CHECK(bisection_gbytes(two) == doctest::Approx(72 * 48).epsilon(1e-3));  // NICs only
 }
 
 TEST_CASE("a PCIe box: what passes between its CPUs") {
@@ -159,11 +159,11 @@ TEST_CASE("a PCIe box: what passes between its CPUs") {
 
 TEST_CASE("nodes that differ keep what they do not change, and only they change") {
   const Graph graph = build(shipped_spec("h100-mixed-nics"), 8);
-  CHECK(testing::gbytes_per_s(graph, "node[3].nic[0]", "leaf[0]") == doctest::Approx(47.75));
-  CHECK(testing::gbytes_per_s(graph, "node[4].nic[0]", "leaf[0]") == doctest::Approx(23.875));
+  CHECK(testing::gbytes_per_s(graph, "node[3].nic[0]", "leaf[0]") == doctest::Approx(48));
+  CHECK(testing::gbytes_per_s(graph, "node[4].nic[0]", "leaf[0]") == doctest::Approx(24));
   CHECK(testing::gbytes_per_s(graph, "node[4].gpu[0]", "node[4].nvswitch[0]") ==
-        doctest::Approx(351));
-  CHECK(bisection_gbytes(graph) == doctest::Approx(4 * 8 * 23.875).epsilon(1e-4));
+        doctest::Approx(382.5));
+  CHECK(bisection_gbytes(graph) == doctest::Approx(4 * 8 * 24.0).epsilon(1e-4));
 }
 
 TEST_CASE("nodes that cannot stand beside the others are refused") {
