@@ -21,16 +21,16 @@
 
 namespace shardsim::reference {
 
-struct alignas(16) Vector16 {
-  std::uint32_t word[4];
-};
-
 #if defined(__GNUC__) || defined(__CUDACC__)
 #define REFERENCE_MAY_ALIAS __attribute__((__may_alias__))
 #else
 #define REFERENCE_MAY_ALIAS
 #endif
-using AliasedVector = Vector16 REFERENCE_MAY_ALIAS;
+
+struct __attribute__((__may_alias__, __aligned__(16))) Vector16 {
+  std::uint32_t word[4];
+};
+using AliasedVector = Vector16;
 using AliasedWord = std::uint32_t REFERENCE_MAY_ALIAS;
 using AliasedLong = std::uint64_t REFERENCE_MAY_ALIAS;
 using AliasedFloat = float REFERENCE_MAY_ALIAS;
@@ -275,7 +275,8 @@ class Mover {
     for (std::int64_t i = team_.index(); i < words; i += team_.size()) {
       const std::int64_t count = bytes - 4 * i;
       std::uint32_t value = 0;
-      if (ends.own != nullptr) value = load_bytes<std::uint32_t, AliasedWord>(ends.own + 4 * i, count);
+      if (ends.own != nullptr)
+        value = load_bytes<std::uint32_t, AliasedWord>(ends.own + 4 * i, count);
       for (int k = 0; k < ends.inputs; ++k) {
         const auto* word = reinterpret_cast<const std::uint64_t*>(ends.in[k]) + i;
         const std::uint64_t flag = ends.in_flag[k] & 0xffffffffU;
@@ -311,7 +312,7 @@ class Mover {
       const std::int64_t line = first + group;
       if (line >= lines) continue;
       std::uint64_t value[words] = {};
-      std::uint64_t data[words];
+      std::uint64_t data[words] = {};
       const std::int64_t at = line * ll128_data_bytes + std::int64_t{lane} * words * 8;
       const std::int64_t left = bytes - at;
       for (int w = 0; w < words && ends.own != nullptr; ++w) {

@@ -199,7 +199,9 @@ class Program {
 struct RowCounter {
   int slices = 1;
   std::int64_t rows = 0;
-  REFERENCE_HD void move(const Transfer& t) { rows += std::int64_t{slices} * (t.inputs + t.outputs); }
+  REFERENCE_HD void move(const Transfer& t) {
+    rows += std::int64_t{slices} * (t.inputs + t.outputs);
+  }
   REFERENCE_HD void copy(const Message&) { ++rows; }
   REFERENCE_HD void begin_message() {}
 };

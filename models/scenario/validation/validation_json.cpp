@@ -54,10 +54,24 @@ Json leave_one_out_json(const LeaveOneOutReport& report) {
   return {{"scores", std::move(scores)}, {"constants", std::move(constants)}};
 }
 
+Json references_json(const std::vector<ReferenceSequence>& sequences) {
+  Json list = Json::array();
+  for (const ReferenceSequence& one : sequences) {
+    list.push_back(
+        {{"log", one.log},
+         {"sizes", one.sizes},
+         {"rows", one.rows},
+         {"equal", one.difference.empty()},
+         {"first_difference", one.difference.empty() ? Json(nullptr) : Json(one.difference)}});
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string to_json(const ValidationReport& report, const ScalingReport* scaling,
-                    const LeaveOneOutReport* leave_one_out) {
+                    const LeaveOneOutReport* leave_one_out,
+                    const std::vector<ReferenceSequence>* references) {
   Json rows = Json::array();
   for (const ValidationRow& row : report.rows) {
     rows.push_back({{"id", row.id},
@@ -79,6 +93,7 @@ std::string to_json(const ValidationReport& report, const ScalingReport* scaling
   Json json{{"rows", std::move(rows)}, {"summary", std::move(summary)}};
   if (scaling != nullptr) json["scaling"] = scaling_json(*scaling);
   if (leave_one_out != nullptr) json["leave_one_out"] = leave_one_out_json(*leave_one_out);
+  if (references != nullptr) json["reference"] = references_json(*references);
   return json.dump(1) + "\n";
 }
 

@@ -1,10 +1,12 @@
-// A validation as JSON: `rows` and `summary` as `validate --json` has had them, then `scaling` and
-// `leave_one_out` where they were asked for.
+// A validation as JSON: `rows` and `summary` as `validate --json` has had them, then `scaling`,
+// `leave_one_out` and `reference` where they were asked for.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "models/scenario/validation/leave_one_out.hpp"
+#include "models/scenario/validation/reference_validation.hpp"
 #include "models/scenario/validation/scaling_validation.hpp"
 #include "models/scenario/validation/validation_report.hpp"
 
@@ -12,6 +14,7 @@ namespace shardsim::scenario {
 
 /// Ends with a newline. Null: not asked for.
 std::string to_json(const ValidationReport& report, const ScalingReport* scaling,
-                    const LeaveOneOutReport* leave_one_out);
+                    const LeaveOneOutReport* leave_one_out,
+                    const std::vector<ReferenceSequence>* references = nullptr);
 
 }  // namespace shardsim::scenario
