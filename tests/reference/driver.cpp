@@ -48,18 +48,6 @@ std::optional<Arguments> parse(int argc, char** argv) {
   return made;
 }
 
-double span_us(const std::vector<TeamLog>& logs) {
-  std::uint64_t first = UINT64_MAX;
-  std::uint64_t last = 0;
-  for (const TeamLog& log : logs) {
-    for (const LogRow& row : log.rows) {
-      first = std::min(first, row.start_ns);
-      last = std::max(last, row.end_ns);
-    }
-  }
-  return last > first ? static_cast<double>(last - first) * 1e-3 : 0;
-}
-
 /// Runs a work `repeat` times; the logs are those of the fastest run.
 std::expected<std::vector<TeamLog>, std::string> run_work(const Work& work,
                                                           const Arguments& arguments,
@@ -83,6 +71,18 @@ std::expected<std::vector<TeamLog>, std::string> run_work(const Work& work,
 }
 
 }  // namespace
+
+double span_us(const std::vector<TeamLog>& logs) {
+  std::uint64_t first = UINT64_MAX;
+  std::uint64_t last = 0;
+  for (const TeamLog& log : logs) {
+    for (const LogRow& row : log.rows) {
+      first = std::min(first, row.start_ns);
+      last = std::max(last, row.end_ns);
+    }
+  }
+  return last > first ? static_cast<double>(last - first) * 1e-3 : 0;
+}
 
 int drive(int argc, char** argv, const Backend& backend) {
   const auto arguments = parse(argc, argv);

@@ -17,6 +17,9 @@ namespace shardsim::reference {
 using Backend = std::function<std::expected<std::vector<TeamLog>, std::string>(
     const Plan& plan, std::vector<RankBuffers>& buffers)>;
 
+/// From the first start of a row to the last end.
+double span_us(const std::vector<TeamLog>& logs);
+
 /// Runs the works of `--work FILE` and writes `--log FILE`. Returns the exit status: 0; 1 if a
 /// result is wrong or a work could not be run; 2 for bad arguments or files.
 int drive(int argc, char** argv, const Backend& backend);

@@ -1,10 +1,11 @@
-// What lets one source be compiled for CPU threads and for CUDA.
+// What lets one source be compiled for CPU threads and for CUDA: nvcc compiles it for the device,
+// the C++ compiler for the host.
 #pragma once
 
 #include <cstdint>
 
 #ifdef __CUDACC__
-#define REFERENCE_HD __host__ __device__ inline
+#define REFERENCE_HD __device__ inline
 #else
 #define REFERENCE_HD inline
 #endif

@@ -87,4 +87,20 @@ struct TeamWork {
   std::int64_t row_limit = 0;
 };
 
+/// An end of a connection before there is memory for it.
+struct LinkEnd {
+  int connection = 0;
+  int peer = 0;
+};
+
+/// A team's work without its pointers, and where in the arrays of all teams its things begin.
+struct TeamPlan {
+  TeamWork work;
+  std::size_t first_input = 0;
+  std::size_t first_output = 0;
+  std::size_t first_message = 0;
+  std::size_t ring = 0;
+  std::int64_t rows = 0;  ///< that it logs
+};
+
 }  // namespace shardsim::reference

@@ -60,20 +60,6 @@ std::expected<std::vector<Work>, std::string> parse_works(const std::string& tex
 Work plain_ring(Collective collective, Protocol protocol, int ranks, int channels,
                 std::int64_t bytes);
 
-struct LinkEnd {
-  int connection = 0;
-  int peer = 0;
-};
-
-struct TeamPlan {
-  TeamWork work;  ///< all but the pointers
-  std::size_t first_input = 0;
-  std::size_t first_output = 0;
-  std::size_t first_message = 0;
-  std::size_t ring = 0;
-  std::int64_t rows = 0;  ///< that it logs
-};
-
 struct Plan {
   std::vector<TeamPlan> teams;  ///< by rank, channel, role
   std::vector<LinkEnd> links;
