@@ -1,6 +1,7 @@
 // reference_nccl --points FILE --tables FILE [--name PREFIX] [--collectives all_reduce,...]
 //                [--algo A] [--proto P] [-b BYTES] [-e BYTES] [-f FACTOR] [--iterations N]
-//                [--inter-node TEXT] [--rank R --processes N --id-file PATH]
+//                [--intra-node TEXT] [--inter-node TEXT]
+//                [--rank R --processes N --id-file PATH]
 //
 // Times NCCL's own collectives as nccl-tests does (float, out of place, iterations back to back)
 // and writes what `shardsim validate --collectives POINTS --tables TABLES` reads; files are
@@ -49,6 +50,7 @@ struct Settings {
       "all_reduce,all_gather,reduce_scatter,broadcast,reduce,alltoall,sendrecv";
   std::string algorithm;
   std::string protocol;
+  std::string intra_node;
   std::string inter_node;
   std::string id_file;
   std::size_t begin = 8;
@@ -237,11 +239,13 @@ void measure(const Settings& s, int gpus) {
     const bool reduces = name == "all_reduce" || name == "reduce_scatter" || name == "reduce";
     if (s.rank == 0) {
       appended(s.tables,
-               "table,site,gpu,gpus_per_node,nodes,ranks,inter_node,nccl_version,env,collective,"
+               "table,site,gpu,gpus_per_node,nodes,ranks,intra_node,inter_node,nccl_version,env,"
+               "collective,"
                "redop,dtype,note")
           << table << ',' << s.name << ',' << gpu << ',' << gpus << ',' << s.processes << ','
-          << cluster.ranks() << ",\"" << s.inter_node << "\"," << version_text() << ",\"" << env
-          << "\"," << name << ',' << (reduces ? "sum" : "") << ",float,"
+          << cluster.ranks() << ",\"" << s.intra_node << "\",\"" << s.inter_node << "\","
+          << version_text() << ",\"" << env << "\"," << name << ',' << (reduces ? "sum" : "")
+          << ",float,"
           << (s.processes == 1 ? "single process" : "a process for each node: single process")
           << '\n';
     }
@@ -274,6 +278,7 @@ bool parse(int argc, char** argv, Settings& s) {
                          Text{"--collectives", &s.collectives},
                          Text{"--algo", &s.algorithm},
                          Text{"--proto", &s.protocol},
+                         Text{"--intra-node", &s.intra_node},
                          Text{"--inter-node", &s.inter_node},
                          Text{"--id-file", &s.id_file}};
   if (argc % 2 == 0) return false;
@@ -316,7 +321,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr,
                  "usage: %s --points FILE --tables FILE [--name PREFIX] [--collectives LIST]\n"
                  "       [--algo A] [--proto P] [-b BYTES] [-e BYTES] [-f FACTOR]\n"
-                 "       [--iterations N] [--inter-node TEXT]\n"
+                 "       [--iterations N] [--intra-node TEXT] [--inter-node TEXT]\n"
                  "       [--rank R --processes N --id-file PATH]\n",
                  argv[0]);
     return 2;
