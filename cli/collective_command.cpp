@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/cluster_arguments.hpp"
+#include "cli/nccl_dump_files.hpp"
 #include "cli/output_target.hpp"
 #include "models/scenario/chunk_work_file.hpp"
 #include "models/scenario/collective_run.hpp"
@@ -126,6 +127,10 @@ class CollectiveCommand {
     request_ = *request;
     auto made = scenario::CollectiveRun::make(*cluster_);
     if (!made) return fail(made.error());
+    if (const auto done = write_nccl_dumps(*cluster_); !done) {
+      std::cerr << "shardsim collective: " << done.error() << '\n';
+      return exit_bad_input;
+    }
     return measure(*made, *begin, *end);
   }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/cluster_arguments.hpp"
+#include "cli/nccl_dump_files.hpp"
 #include "cli/output_target.hpp"
 #include "models/scenario/topology_report.hpp"
 
@@ -25,6 +26,10 @@ int run(const TopologyArguments& arguments) {
   const auto cluster = load_cluster(arguments.cluster, {});
   if (!cluster) return exit_bad_input;
   bool written = true;
+  if (const auto done = write_nccl_dumps(*cluster); !done) {
+    std::cerr << "shardsim topology: " << done.error() << '\n';
+    written = false;
+  }
   const auto document = [&written](const std::string& target, const auto& write_to) {
     if (target.empty()) return;
     const auto done = write_document(target, write_to);

@@ -63,6 +63,15 @@ std::vector<VertexId> ChannelHops::nics_of(int node, int net) const {
   return nics;
 }
 
+std::vector<VertexId> ChannelHops::nics(int node) const {
+  std::vector<VertexId> all;
+  for (std::size_t net = 0; net < plan_.system->nets.size(); ++net) {
+    const auto some = nics_of(node, static_cast<int>(net));
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
+}
+
 Hop ChannelHops::inside(int node, int from, int to) const {
   Hop hop{.from_rank = rank_of(node, from), .to_rank = rank_of(node, to)};
   if (plan_.land->gpu_gpu(from, to).type >= PathType::phb) {

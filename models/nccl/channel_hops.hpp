@@ -35,6 +35,10 @@ class ChannelHops {
   std::vector<SharedHop> trees() const;
   /// Between nodes, the same for trees of NVLS heads.
   std::vector<SharedHop> nvls_trees() const;
+  /// From one GPU to another of its node, given by ranks within the node.
+  Hop inside(int node, int from, int to) const;
+  /// NICs of a node that the plan knows.
+  std::vector<network::VertexId> nics(int node) const;
 
  private:
   /// A GPU of a node and the network device by which its channel leaves or enters.
@@ -46,7 +50,6 @@ class ChannelHops {
   int rank_of(int node, int local) const;
   std::optional<network::VertexId> cpu_of(int node, int local) const;
   std::vector<network::VertexId> nics_of(int node, int net) const;
-  Hop inside(int node, int from, int to) const;
   void add_between(const End& from, const End& to, double share,
                    std::vector<SharedHop>& hops) const;
 

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "models/nccl/pat.hpp"
+#include "models/nccl/chunk/pat_program.hpp"
 
 namespace shardsim::nccl {
 
@@ -175,26 +175,59 @@ FlowTiming multicast_timing(const TimingConstants& constants, CollectiveKind kin
   return made;
 }
 
-// Of the messages of one dimension, half need what those of the dimension before brought; the
-// others are on the way meanwhile, unless they share a message.
-FlowTiming pat_timing(const TimingConstants& constants, const Choice& choice,
-                      const TimedTransfer& t) {
+/// us in which all messages of PAT are sent and received. All ranks do the same at the same time,
+/// so that one of them shows it. Rounds beyond the first few take equally long.
+double pat_us(const PatProgram& program, double ps_per_byte, const TimingConstants& constants,
+              const TimedTransfer& t) {
+  constexpr std::int64_t shown = 24;
   const ProtocolTiming& p = constants.ring[Protocol::simple];
-  const double part = t.bytes / t.ranks / choice.channels;
-  const double chunk = std::max(1.0, std::min(part, static_cast<double>(choice.chunk_bytes.count)));
+  struct Dimension {
+    std::vector<double> arrivals;
+    std::size_t taken = 0;
+  };
+  std::vector<Dimension> dimensions(static_cast<std::size_t>(tree_levels(t.ranks)));
+  double now = 0;
+  double before = 0;
+  const std::int64_t loops = program.loops();
+  const std::int64_t skipped = std::max<std::int64_t>(0, loops - shown);
+  for (std::int64_t loop = 0; loop < loops; ++loop) {
+    before = now;
+    for (int index = 0; index < program.primitives(0); ++index) {
+      const Primitive one = program.at(0, loop, index);
+      if (one.outputs > 0) {
+        const auto bytes = static_cast<double>(one.bytes);
+        now += bytes * ps_per_byte * 1e-6;
+        dimensions[one.first_output].arrivals.push_back(
+            now + between_us(constants, p, *t.traffic, bytes));
+      } else if (one.inputs > 0) {
+        Dimension& from = dimensions[one.first_input];
+        now = std::max(now, from.arrivals[from.taken++]);
+      }
+    }
+    // In the middle all rounds are alike.
+    if (loop == shown / 2 && skipped > 0) {
+      const double shift = static_cast<double>(skipped) * (now - before);
+      now += shift;
+      for (Dimension& one : dimensions) {
+        for (double& arrival : one.arrivals) arrival += shift;
+      }
+      loop += skipped;
+    }
+  }
+  return now;
+}
+
+FlowTiming pat_timing(const TimingConstants& constants, CollectiveKind kind, const Choice& choice,
+                      const TimedTransfer& t) {
+  const auto part = std::max<std::int64_t>(1, std::llround(t.bytes / t.ranks / choice.channels));
+  const std::int64_t chunk = std::max<std::int64_t>(choice.chunk_bytes.count, 1);
+  const PatProgram program({*collective_of(kind), part, chunk, 1}, t.ranks);
+  const double ps_per_byte = 1e3 * choice.channels / wire_gbps(t);
   FlowTiming made;
   made.flow_bytes = t.bytes * (t.ranks - 1) / t.ranks;
-  const double moving = us_of(chunk, wire_gbps(t) / choice.channels);
-  const double step = between_us(constants, p, *t.traffic, chunk);
-  const int together = pat_aggregation(t.ranks, std::llround(part), choice.chunk_bytes.count);
-  double waiting = 0;
-  const int levels = tree_levels(t.ranks);
-  for (int level = 1; level < levels; ++level) {
-    if (3 << (levels - 1 - level) >= t.ranks) continue;  // the only message of the dimension
-    const int others = (1 << (level - 1)) / together * together;
-    waiting += std::max(0.0, step - others * moving);
-  }
-  made.latency_us = p.start_us + step + std::ceil(part / chunk) * waiting;
+  const double all = pat_us(program, ps_per_byte, constants, t);
+  made.latency_us = constants.ring[Protocol::simple].start_us +
+                    std::max(0.0, all - us_of(made.flow_bytes, wire_gbps(t)));
   return made;
 }
 
@@ -238,15 +271,14 @@ FlowTiming flow_timing(const TimingConstants& constants, CollectiveKind kind, co
     case Algorithm::nvls_tree:
       return multicast_timing(constants, kind, choice, transfer, nvls_heads);
     case Algorithm::pat:
-      return pat_timing(constants, choice, transfer);
+      return pat_timing(constants, kind, choice, transfer);
     default:
       return ring_timing(constants, kind, choice, transfer);
   }
 }
 
-Protocol message_protocol(double bytes) {
-  constexpr double threshold = 16'384;  // NCCL_P2P_LL_THRESHOLD, of a message on one channel
-  return bytes <= threshold ? Protocol::ll : Protocol::simple;
+Protocol message_protocol(const TimingConstants& constants, double bytes) {
+  return bytes <= constants.message_ll_bytes ? Protocol::ll : Protocol::simple;
 }
 
 FlowTiming message_timing(const TimingConstants& constants, CollectiveKind kind,
@@ -254,7 +286,7 @@ FlowTiming message_timing(const TimingConstants& constants, CollectiveKind kind,
   FlowTiming made;
   const bool all_pairs = kind == CollectiveKind::alltoall;
   const double part = all_pairs ? t.bytes / t.ranks : t.bytes;
-  const Protocol protocol = message_protocol(part);
+  const Protocol protocol = message_protocol(constants, part);
   const ProtocolTiming& p = constants.ring[protocol];
   made.flow_bytes = part * p.wire_factor;  // the pattern's weights count the peers
   const double rate = wire_gbps(t) * constants.message_efficiency;

@@ -14,16 +14,19 @@
 //             in flight; S/R
 //   NVLS      scatter, reduce and gather as a pipeline: some rounds of chunks to fill it, S/R
 //   NVLSTree  the same, with 2 log2 k steps between nodes
-//   PAT       log2 k steps between nodes, less what their own messages hide; S (n-1)/(n R)
+//   PAT       what one rank does, message by message (all do the same); S (n-1)/(n R) of it
 //   messages  start + one step + S (n-1)/(n R), and the rank's own part copied; between nodes, a
 //             proxy's time for each
 // A flow is capped by what its channels copy. Assumes that all ranks start together and end
 // together. Leaves out the skew of slices between channels.
 #pragma once
 
+#include <optional>
+
 #include "models/cuda/program.hpp"
 #include "models/nccl/choice.hpp"
 #include "models/nccl/communicator_plan.hpp"
+#include "models/nccl/planner.hpp"
 #include "models/nccl/timing_constants.hpp"
 
 namespace shardsim::nccl {
@@ -35,6 +38,13 @@ struct FlowTiming {
   double cap_gbps = 0;
 };
 
+/// Steps of one byte of data.
+struct Steps {
+  double inside = 0;
+  double between = 0;
+  double all() const { return inside + between; }
+};
+
 /// What data an operation moves, and where.
 struct TimedTransfer {
   double bytes = 0;  ///< S: the larger side of a rank
@@ -42,13 +52,8 @@ struct TimedTransfer {
   int nodes = 1;
   const Traffic* traffic = nullptr;  ///< of pattern_of()
   bool byte_type = false;            ///< elements of 8 bits
-};
-
-/// Steps of one byte of data.
-struct Steps {
-  double inside = 0;
-  double between = 0;
-  double all() const { return inside + between; }
+  std::optional<Steps> tree =
+      std::nullopt;  ///< hops from a tree's root to the rank farthest from it
 };
 
 // The parts that the closed forms below and the clock of single messages (chunk/) share.
@@ -61,8 +66,10 @@ double wire_gbps(const TimedTransfer& transfer, double nvlink_share);
 /// Does every step move a part of the data for each rank, rather than all of it?
 bool in_parts(cuda::CollectiveKind kind);
 Steps ring_steps(cuda::CollectiveKind kind, const TimedTransfer& transfer);
-/// Up and down.
+/// Up and down: as `tree` says, else a chain in a node and binary trees.
 Steps tree_steps(const TimedTransfer& transfer);
+/// Hops from the root of the trees that a communicator's channels use to the farthest rank.
+Steps tree_path(const PlannedCommunicator& planned);
 /// Levels of a binary tree over so many nodes, below its root.
 int tree_levels(int nodes);
 /// Cables and synchronisation of a step within a node, and of one between nodes that carries so
@@ -82,7 +89,7 @@ FlowTiming flow_timing(const TimingConstants& constants, cuda::CollectiveKind ki
                        const Choice& choice, const TimedTransfer& transfer, int nvls_heads);
 
 /// LL for a message of few bytes, else Simple.
-Protocol message_protocol(double bytes);
+Protocol message_protocol(const TimingConstants& constants, double bytes);
 
 /// All-to-all and send-receive.
 FlowTiming message_timing(const TimingConstants& constants, cuda::CollectiveKind kind,

@@ -17,13 +17,22 @@ namespace {
 /// Where the ranks of a group are, for messages between any two of them.
 class Places {
  public:
-  Places(const Graph& graph, const std::vector<Domain>& domains) : graph_(graph) {
+  /// With `channels` only NICs that NCCL's plan knows are used.
+  Places(const Graph& graph, const std::vector<Domain>& domains, const ChannelHops* channels)
+      : graph_(graph) {
     for (std::size_t d = 0; d < domains.size(); ++d) {
+      const std::vector<VertexId> known =
+          channels != nullptr ? channels->nics(static_cast<int>(d)) : std::vector<VertexId>{};
       for (std::size_t i = 0; i < domains[d].ranks.size(); ++i) {
         const int rank = domains[d].ranks[i];
-        const std::vector<VertexId>& nics = domains[d].nics[i];
+        std::vector<VertexId> nics = domains[d].nics[i];
+        std::erase_if(nics, [&known](VertexId nic) {
+          return !known.empty() && std::ranges::find(known, nic) == known.end();
+        });
+        if (nics.empty() && !known.empty()) nics.push_back(known[i % known.size()]);
         Place& place = places_[rank];
         place.domain = d;
+        place.local = static_cast<int>(i);
         if (nics.empty()) continue;
         place.nic = nics.front();
         const Rail rail{graph.node_of(rank), graph.vertices()[nics.front()].index};
@@ -32,6 +41,8 @@ class Places {
     }
   }
 
+  int domain(int rank) const { return static_cast<int>(places_.at(rank).domain); }
+  int local(int rank) const { return places_.at(rank).local; }
   bool apart(int a, int b) const { return places_.at(a).domain != places_.at(b).domain; }
 
   /// The devices that a message passes. Between nodes it leaves by the NIC of the receiver's rail
@@ -51,6 +62,7 @@ class Places {
  private:
   struct Place {
     std::size_t domain = 0;
+    int local = 0;
     std::optional<VertexId> nic;
   };
   using Rail = std::pair<int, std::int32_t>;  ///< host, index of its NIC
@@ -179,12 +191,20 @@ std::optional<NoRoute> CommunicatorPlan::add_rings(TrafficBuilder& builder, std:
 std::optional<NoRoute> CommunicatorPlan::add_messages(TrafficBuilder& builder, std::size_t group,
                                                       std::size_t peers) const {
   const std::vector<int>& ranks = spec_.groups[group];
-  const Places places(*graph_, domains_[group]);
+  std::optional<ChannelHops> channels;
+  if (planned_ != nullptr) channels.emplace(*graph_, domains_[group], *planned_);
+  const Places places(*graph_, domains_[group], channels ? &*channels : nullptr);
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     for (std::size_t step = 1; step <= std::min(peers, ranks.size() - 1); ++step) {
       const int from = ranks[i];
       const int to = ranks[(i + step) % ranks.size()];
-      if (!builder.add_chain(places.chain(from, to), places.apart(from, to), 1)) {
+      const bool apart = places.apart(from, to);
+      const bool added =
+          channels && !apart
+              ? builder.add(
+                    channels->inside(places.domain(from), places.local(from), places.local(to)), 1)
+              : builder.add_chain(places.chain(from, to), apart, 1);
+      if (!added) {
         return NoRoute{spec_.role, from, to};
       }
     }

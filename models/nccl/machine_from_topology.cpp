@@ -194,7 +194,7 @@ class HostBuilder {
       const std::int64_t members = std::min(group, count - first);
       const std::int64_t number = first / group;
       NetEntry net;
-      net.name = fmt::format("nic{}", number);
+      net.name = fmt::format("mlx5_{}", number);  // the usual driver's, as in NCCL_IB_HCA
       net.device = static_cast<int>(number);
       const double megabits = node_.nics->link.bandwidth.bits_per_second() / 1e6;
       net.megabits_per_second = static_cast<int>(std::lround(megabits)) * static_cast<int>(members);

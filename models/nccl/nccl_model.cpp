@@ -17,6 +17,16 @@ namespace {
 
 SimTime from_us(double us) { return SimTime::picoseconds(std::llround(us * 1e6)); }
 
+/// The sizes that the user sets.
+TimingConstants with_environment(TimingConstants constants, const Environment& environment) {
+  const auto set = [](const Setting& setting, double& value) {
+    if (setting) value = static_cast<double>(*setting);
+  };
+  set(environment.p2p_ll_threshold_bytes, constants.message_ll_bytes);
+  set(environment.p2p_net_chunk_bytes, constants.network.piece_bytes);
+  return constants;
+}
+
 CollectiveTiming timing_of(const FlowTiming& flow, const Traffic& traffic) {
   CollectiveTiming made;
   made.latency = from_us(flow.latency_us);
@@ -30,8 +40,8 @@ CollectiveTiming timing_of(const FlowTiming& flow, const Traffic& traffic) {
 
 TimedTransfer transfer_of(const cuda::CollectiveSpec& spec, const CommunicatorPlan& plan,
                           const Traffic& traffic) {
-  return {static_cast<double>(spec.bytes.count), plan.ranks(), plan.nodes(), &traffic,
-          gpu::bytes_per_element(spec.type) == 1};
+  return {static_cast<double>(spec.bytes.count),  plan.ranks(), plan.nodes(), &traffic,
+          gpu::bytes_per_element(spec.type) == 1, std::nullopt};
 }
 
 /// Makes the whole take `time` where nothing else uses the links.
@@ -51,7 +61,10 @@ void set_time(SimTime time, CollectiveTiming& timing) {
 
 NcclModel::NcclModel(const Planner& planner, TimingConstants constants, RingTuning stand_in,
                      DataPath path)
-    : planner_(planner), constants_(constants), rings_(std::move(stand_in)), path_(path) {}
+    : planner_(planner),
+      constants_(with_environment(constants, planner.setup().environment)),
+      rings_(std::move(stand_in)),
+      path_(path) {}
 
 std::expected<CollectiveTiming, NoRoute> NcclModel::timing(const cuda::CollectiveSpec& spec,
                                                            CommunicatorPlan& plan) const {
@@ -101,7 +114,8 @@ std::expected<CarriedOut, NoRoute> NcclModel::carry_out(const cuda::CollectiveSp
   }
   const auto traffic = plan.traffic(pattern_of(spec.kind, choice->algorithm));
   if (!traffic) return std::unexpected(traffic.error());
-  const TimedTransfer transfer = transfer_of(spec, plan, **traffic);
+  TimedTransfer transfer = transfer_of(spec, plan, **traffic);
+  if (choice->algorithm == Algorithm::tree) transfer.tree = tree_path(planned);
   const int heads = planned.selector->schedule_inputs().nvls_heads;
   CarriedOut made;
   made.timing = timing_of(flow_timing(constants_, spec.kind, *choice, transfer, heads), **traffic);
@@ -144,7 +158,8 @@ std::expected<void, std::string> NcclModel::at_chunk_level(const cuda::Collectiv
   if (is_collnet(choice->algorithm)) return std::unexpected("CollNet has no chunk level");
   const auto traffic = plan.traffic(pattern_of(spec.kind, choice->algorithm));
   if (!traffic) return std::unexpected("no route between ranks");
-  const TimedTransfer transfer = transfer_of(spec, plan, **traffic);
+  TimedTransfer transfer = transfer_of(spec, plan, **traffic);
+  if (choice->algorithm == Algorithm::tree) transfer.tree = tree_path(planned);
   on_chunks(ChunkedCollective(planned, constants_, spec.kind, operation, *choice, transfer),
             *choice);
   return {};
@@ -196,7 +211,8 @@ std::expected<CarriedOut, NoRoute> NcclModel::send_messages(const cuda::Collecti
   }
   made.timing.algorithm = "P2P";
   const bool in_parts = spec.kind == cuda::CollectiveKind::alltoall;
-  made.timing.protocol = name(message_protocol(transfer.bytes / (in_parts ? plan.ranks() : 1)));
+  made.timing.protocol =
+      name(message_protocol(constants_, transfer.bytes / (in_parts ? plan.ranks() : 1)));
   made.timing.channels = rules.channels;
   return made;
 }

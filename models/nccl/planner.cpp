@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "models/nccl/graph_xml.hpp"
 #include "models/nccl/machine_from_topology.hpp"
+#include "models/nccl/nic_filter.hpp"
 #include "models/nccl/planning_options.hpp"
 
 namespace shardsim::nccl {
@@ -126,20 +128,31 @@ Machine with_hosts_counted(Machine machine) {
   return machine;
 }
 
-std::unique_ptr<PlannedCommunicator> make_plan(const Machine& machine,
-                                               const CommunicatorShape& shape,
-                                               const NcclSetup& setup) {
+/// What the user's graph file gives; nothing given without one.
+std::expected<GivenGraphs, std::string> given_graphs(const NcclSetup& setup, const System& system,
+                                                     const PlanningOptions& options) {
+  if (!setup.graph_file) return GivenGraphs{};
+  simcore::Diagnostics diagnostics;
+  auto given = read_graph_xml(setup.graph_file, system, options, diagnostics);
+  if (!given) return std::unexpected(simcore::to_text(diagnostics));
+  return std::move(*given);
+}
+
+std::expected<std::unique_ptr<PlannedCommunicator>, std::string> make_plan(
+    const Machine& machine, const CommunicatorShape& shape, const NcclSetup& setup) {
   auto made = std::make_unique<PlannedCommunicator>();
   made->shape = shape;
   made->system = std::make_unique<System>(build_system(machine, setup.version));
-  made->land = std::make_unique<Landscape>(
-      survey(*made->system, planning_options(setup.environment, shape.nodes > 1)));
+  const PlanningOptions options = planning_options(setup.environment, shape.nodes > 1);
+  made->land = std::make_unique<Landscape>(survey(*made->system, options));
+  const auto given = given_graphs(setup, *made->system, options);
+  if (!given) return std::unexpected(given.error());
   TuningInputs inputs;
   inputs.communicator = facts_of(machine, *made->system, shape, setup.version);
   GraphWishes wishes;
   wishes.collnet = setup.environment.collnet_enable.value_or(0) != 0;
   wishes.nvls = inputs.communicator.multicast && setup.environment.nvls_enable.value_or(2) != 0;
-  made->graphs = search_graphs(*made->land, wishes);
+  made->graphs = search_graphs(*made->land, wishes, *given);
   inputs.ring = summary_of(made->graphs.ring);
   inputs.tree = summary_of(made->graphs.tree);
   inputs.nvls = summary_of(made->graphs.nvls);
@@ -233,12 +246,18 @@ std::int64_t Planner::nics_per_device() const {
 }
 
 Machine Planner::machine_of(const CommunicatorShape& shape) const {
+  if (setup_->machine) return restricted(with_hosts_counted(*setup_->machine), shape);
   if (given_) return restricted(*given_, shape);
   MachineChoice choice;
   choice.nodes = static_cast<std::int64_t>(shape.gpus_of_host.size());
   choice.compute_capability = compute_capability_;
   choice.nics_per_device = nics_per_device();
-  return restricted(machine_from_topology(*spec_, choice), shape);
+  Machine machine = machine_from_topology(*spec_, choice);
+  // NCCL's own verbs transport heeds the list; a plugin does not.
+  const auto& list = setup_->environment.ib_hca;
+  const bool by_verbs = !spec_->node.nics || spec_->node.nics->plugin_latency == simcore::SimTime{};
+  if (list && by_verbs) keep_nics(machine, *list);
+  return restricted(std::move(machine), shape);
 }
 
 std::expected<const PlannedCommunicator*, std::string> Planner::plan(
@@ -252,10 +271,15 @@ std::expected<const PlannedCommunicator*, std::string> Planner::plan(
   if (machine.cpus.empty() || static_cast<int>(gpus_of(machine).size()) != shape.ranks_per_node()) {
     return std::unexpected("the machine's description lacks GPUs of the communicator");
   }
-  auto made = make_plan(machine, shape, *setup_);
+  auto planned = make_plan(machine, shape, *setup_);
+  if (!planned) return std::unexpected(planned.error());
+  auto made = std::move(*planned);
   made->nics_per_device = nics_per_device();
   if (shape.ranks() > 1 && made->graphs.ring.channels.empty()) {
     return std::unexpected("NCCL's search finds no ring on this machine");
+  }
+  if (shape.nodes > 1 && made->system->nets.empty() && setup_->environment.ib_hca) {
+    return std::unexpected("NCCL_IB_HCA leaves no NIC");
   }
   return known_.emplace(shape, std::move(made)).first->second.get();
 }

@@ -30,6 +30,8 @@ namespace shardsim::nccl {
 struct NcclSetup {
   NcclVersion version;
   Environment environment;
+  std::optional<Machine> machine;                         ///< of NCCL_TOPO_FILE
+  std::shared_ptr<const simcore::SourceText> graph_file;  ///< text of NCCL_GRAPH_FILE
 };
 
 /// `version` as in "2.27.7"; `variables` as in the shell. Problems are reported at their places.
@@ -78,9 +80,10 @@ class Planner {
   std::expected<const PlannedCommunicator*, std::string> plan(const CommunicatorShape& shape) const;
 
   const NcclSetup& setup() const { return *setup_; }
+  /// The machine of a shape as NCCL finds it: what NCCL_TOPO_DUMP_FILE would hold.
+  Machine machine_of(const CommunicatorShape& shape) const;
 
  private:
-  Machine machine_of(const CommunicatorShape& shape) const;
   std::int64_t nics_per_device() const;
 
   const network::TopologySpec* spec_ = nullptr;

@@ -36,10 +36,8 @@ constexpr double multicast_network_us = 13.8;
 // 290 us on Polaris, 4 take 36 to 65; certain to a third.
 constexpr double message_us = 5;
 
-// NCCL has at most so many steps of a connection in flight (NCCL_STEPS, include/device.h), each of
-// them a message of NCCL_P2P_NET_CHUNKSIZE.
+// NCCL has at most so many steps of a connection in flight (NCCL_STEPS, include/device.h).
 constexpr double requests_in_flight = 8;
-constexpr double message_bytes = 128 * 1024;
 
 // Trees run the rings' primitives. Reducing up and spreading down at once, each with half of a
 // block's threads, they reach this share of NVLink: 2 x 8 A100 (OCI) at 4 to 8 GiB, 4 of 8 H100.
@@ -164,7 +162,7 @@ double network_step_us(const TimingConstants& constants, const ProtocolTiming& p
 
 double message_stretch(const NetworkTiming& network) {
   if (network.nic_gbps <= 0) return 1;
-  const double moving_us = message_bytes / network.nic_gbps * 1e-3;
+  const double moving_us = network.piece_bytes / network.nic_gbps * 1e-3;
   return 1 + network.rendezvous_us / requests_in_flight / moving_us;
 }
 

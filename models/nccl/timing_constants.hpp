@@ -36,10 +36,11 @@ struct ProtocolTiming {
 
 /// Of the network that nodes are joined by.
 struct NetworkTiming {
-  double rendezvous_us = 0;    ///< of messages that need one
-  double eager_bytes = 16384;  ///< on the wire; larger messages need one
-  double message_us = 0;       ///< of a proxy for each message to or from another node
-  double nic_gbps = 0;         ///< of one NIC; 0: not limited by messages
+  double rendezvous_us = 0;         ///< of messages that need one
+  double eager_bytes = 16384;       ///< on the wire; larger messages need one
+  double message_us = 0;            ///< of a proxy for each message to or from another node
+  double piece_bytes = 128 * 1024;  ///< NCCL_P2P_NET_CHUNKSIZE
+  double nic_gbps = 0;              ///< of one NIC; 0: not limited by messages
 };
 
 struct TimingConstants {
@@ -59,6 +60,7 @@ struct TimingConstants {
   double multicast_network_step_us = 0;
   double multicast_network_fill = 0;  ///< rounds that fill each step between nodes
 
+  double message_ll_bytes = 16384;       ///< NCCL_P2P_LL_THRESHOLD
   PerProtocol<double> message_start_us;  ///< point to point; LL128 is not used
   double message_efficiency = 1;
   double message_fill = 0;   ///< part of the first chunks' time that is not overlapped

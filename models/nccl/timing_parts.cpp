@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "models/nccl/collective_timing.hpp"
+#include "models/nccl/connect.hpp"
 
 namespace shardsim::nccl {
 
@@ -27,14 +28,36 @@ bool in_parts(CollectiveKind kind) {
 
 Steps ring_steps(CollectiveKind kind, const TimedTransfer& t) {
   const double all = (kind == CollectiveKind::all_reduce ? 2.0 : 1.0) * (t.ranks - 1);
-  // A chain from the first rank or to it goes from node to node; a rank that repeats an operation in
-  // parts meets all hops of the ring alike.
+  // A chain from the first rank or to it goes from node to node; a rank that repeats an operation
+  // in parts meets all hops of the ring alike.
   double between = t.nodes - 1;
   if (in_parts(kind)) between = t.nodes > 1 ? all * t.nodes / t.ranks : 0;
   return {all - between, between};
 }
 
+Steps tree_path(const PlannedCommunicator& planned) {
+  const int per_node = planned.shape.ranks_per_node();
+  const NodeRanks nodes = consecutive_ranks(planned.shape.nodes, per_node);
+  Steps longest;
+  for (const auto& links :
+       connect_trees(planned.graphs.tree, nodes, 2 * planned.graphs.tree.channel_count())) {
+    for (std::size_t rank = 0; rank < links.size(); ++rank) {
+      Steps path;
+      for (int at = static_cast<int>(rank), up = links[rank].up; up >= 0;
+           at = up, up = links[static_cast<std::size_t>(up)].up) {
+        (at / per_node == up / per_node ? path.inside : path.between) += 1;
+      }
+      // A hop between nodes takes longer than any inside one of them.
+      const bool farther = path.between > longest.between ||
+                           (path.between == longest.between && path.inside > longest.inside);
+      if (farther) longest = path;
+    }
+  }
+  return longest;
+}
+
 Steps tree_steps(const TimedTransfer& t) {
+  if (t.tree) return {2 * t.tree->inside, 2 * t.tree->between};
   const double local = static_cast<double>(t.ranks) / t.nodes;
   return {2 * (local - 1), 2.0 * tree_levels(t.nodes)};
 }

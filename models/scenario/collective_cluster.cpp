@@ -9,6 +9,7 @@
 #include "models/nccl/topology_from_machine.hpp"
 #include "models/nccl/topology_xml.hpp"
 #include "models/network/topology_builder.hpp"
+#include "models/scenario/nccl_files.hpp"
 #include "simcore/text_file.hpp"
 
 namespace shardsim::scenario {
@@ -60,6 +61,24 @@ bool load_xml(const ClusterRequest& request, CollectiveCluster& cluster,
   return true;
 }
 
+/// A NIC sits in a slot that can feed it, beside a GPU whose slot can too: of the first PCIe
+/// generation that is fast enough, each twice as fast as the one before.
+void feed_nics(network::NodeSpec& node) {
+  if (!node.pcie) return;
+  const auto raise = [](network::CableSpec& cable, double bytes_per_second) {
+    while (cable.usable().bytes_per_second < bytes_per_second &&
+           cable.usable().bytes_per_second > 0) {
+      cable.bandwidth.bytes_per_second *= 2;
+    }
+  };
+  network::PcieSpec& pcie = *node.pcie;
+  const double rate = node.nics->link.usable().bytes_per_second;
+  raise(pcie.link, rate);
+  for (auto* cable : {&pcie.gpu_link, &pcie.nic_link}) {
+    if (*cable) raise(**cable, rate);
+  }
+}
+
 void change_nics(const NicChange& change, network::NodeSpec& node) {
   if (!node.nics) return;
   network::NicSpec& nics = *node.nics;
@@ -73,6 +92,7 @@ void change_nics(const NicChange& change, network::NodeSpec& node) {
   }
   nics.link.bandwidth = change.bandwidth.value_or(nics.link.bandwidth);
   nics.link.efficiency = change.efficiency.value_or(nics.link.efficiency);
+  feed_nics(node);
   nics.link.latency = change.latency.value_or(nics.link.latency);
   nics.plugin_latency = change.plugin_latency.value_or(nics.plugin_latency);
   nics.nics_per_device = change.nics_per_device.value_or(nics.nics_per_device);
@@ -98,9 +118,20 @@ void change_machine(const ClusterRequest& request, CollectiveCluster& cluster) {
   if (request.compute_capability) {
     cluster.compute_capability = static_cast<int>(*request.compute_capability);
   }
+  if (request.nvlink_links && node.nvlink) node.nvlink->links_per_gpu = *request.nvlink_links;
   if (request.nodes_per_domain && node.nvlink && node.nvlink->nodes_per_domain > 1) {
     node.nvlink->nodes_per_domain = *request.nodes_per_domain;
   }
+}
+
+/// False, with a problem reported, if NCCL_GRAPH_FILE is not for this cluster.
+bool follows_graph_file(const CollectiveCluster& cluster, simcore::Diagnostics& diagnostics) {
+  const auto shape =
+      nccl::shape_of_cluster(cluster.spec, cluster.nodes(), cluster.ranks() / cluster.nodes());
+  if (!shape) return true;
+  const auto plan = cluster.planner->plan(*shape);
+  if (!plan) diagnostics.error({cluster.setup.graph_file, 0, 0}, plan.error());
+  return plan.has_value();
 }
 
 }  // namespace
@@ -127,10 +158,12 @@ std::unique_ptr<CollectiveCluster> load_collective_cluster(const ClusterRequest&
     return nullptr;
   }
   change_machine(request, *cluster);
+  auto setup = nccl::read_setup(request.nccl_version, {}, request.env, {}, diagnostics);
+  if (!setup || !read_nccl_files(*setup, {}, diagnostics)) return nullptr;
+  apply_environment(setup->environment, cluster->spec);
   auto graph = network::build_graph(cluster->spec, {request.nodes, request.gpus_per_node, {}, {}},
                                     diagnostics);
-  auto setup = nccl::read_setup(request.nccl_version, {}, request.env, {}, diagnostics);
-  if (!graph || !setup) return nullptr;
+  if (!graph) return nullptr;
   cluster->graph = std::move(*graph);
   cluster->setup = std::move(*setup);
   cluster->hardware.compute_capability = cluster->compute_capability;
@@ -140,6 +173,7 @@ std::unique_ptr<CollectiveCluster> load_collective_cluster(const ClusterRequest&
                          ? std::make_unique<nccl::Planner>(*cluster->machine, cluster->setup)
                          : std::make_unique<nccl::Planner>(
                                cluster->spec, cluster->compute_capability, cluster->setup);
+  if (cluster->setup.graph_file && !follows_graph_file(*cluster, diagnostics)) return nullptr;
   return cluster;
 }
 

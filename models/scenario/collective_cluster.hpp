@@ -46,6 +46,7 @@ struct ClusterRequest {
   std::optional<std::int64_t> compute_capability{};  ///< of other GPUs in its place, times ten
   std::optional<network::CableSpec> gpu_link{};      ///< GPUs to PCIe
   std::optional<std::int64_t> nodes_per_domain{};    ///< where NVLink spans nodes
+  std::optional<std::int64_t> nvlink_links{};        ///< of each GPU
 };
 
 struct CollectiveCluster {

@@ -9,6 +9,7 @@
 
 #include "models/network/topology_builder.hpp"
 #include "models/scenario/device_memory.hpp"
+#include "models/scenario/nccl_files.hpp"
 #include "models/training/explicit_workload.hpp"
 #include "models/training/model_spec.hpp"
 #include "models/training/strategy.hpp"
@@ -34,7 +35,7 @@ class Builder {
   }
 
   std::optional<Experiment> build() {
-    if (!load_cluster() || !set_up_nccl() || !size_groups() || !record() || !perturb())
+    if (!set_up_nccl() || !load_cluster() || !size_groups() || !record() || !perturb())
       return std::nullopt;
     lay_out();
     set_up_runtime();
@@ -64,6 +65,7 @@ class Builder {
                                            diagnostics_, where("cluster.topology"));
     if (!topology) return false;
     apply(options_.changes, topology->spec);
+    apply_environment(made_.nccl.environment, topology->spec);
     const network::ClusterSize size{spec().cluster.nodes, spec().cluster.gpus_per_node,
                                     where("cluster.nodes"), where("cluster.gpus_per_node")};
     auto graph = network::build_graph(topology->spec, size, diagnostics_);
@@ -81,7 +83,7 @@ class Builder {
   bool set_up_nccl() {
     auto setup = nccl::read_setup(spec().nccl.version, where("nccl.version"), spec().nccl.env,
                                   where("nccl.env"), diagnostics_);
-    if (!setup) return false;
+    if (!setup || !read_nccl_files(*setup, where("nccl.env"), diagnostics_)) return false;
     made_.nccl = std::move(*setup);
     return true;
   }

@@ -128,12 +128,15 @@ Json tuning_json(const CollectiveCluster& cluster, const nccl::PlannedCommunicat
 Json choices_json(const CollectiveCluster& cluster, const nccl::PlannedCommunicator& plan) {
   Json rows = Json::array();
   if (plan.shape.ranks() < 2) return rows;
+  // What the tuning model says, without what kernels cannot do: as NCCL's own tables are printed.
+  const nccl::Selector selector(plan.selector->inputs(), cluster.setup.environment,
+                                nccl::KernelLimits::ignored);
   constexpr int smallest = 3;  // 8 bytes
   constexpr int largest = 33;  // 8 GiB
   for (const nccl::Collective collective : nccl::all_collectives) {
     for (int power = smallest; power <= largest; ++power) {
       const simcore::Bytes bytes{std::int64_t{1} << power};
-      const auto choice = plan.selector->choose({collective, bytes, gpu::DataType::fp32});
+      const auto choice = selector.choose({collective, bytes, gpu::DataType::fp32});
       if (!choice) continue;
       rows.push_back({{"nccl_version", nccl::to_text(cluster.setup.version)},
                       {"topology", cluster.name},

@@ -20,9 +20,10 @@ double& per_byte(ChunkCosts& costs, Work work) {
   return costs.channel.ps_per_byte[static_cast<std::size_t>(work)];
 }
 
-/// Hops of the protocol: inside, and between nodes.
+/// Hops of the protocol: inside, and between nodes. Whether chunks are long is decided for all
+/// channels alike; the largest are `fullness` times the mean.
 void set_hops(ChunkCosts& costs, const TimingConstants& constants, const ProtocolTiming& p,
-              const Traffic& traffic, double overlap) {
+              const Traffic& traffic, double overlap, double fullness) {
   HopCost cost;
   cost.burst_bytes = p.burst_bytes;
   cost.burst_ps_per_byte = p.burst_bytes > 0 ? ps_of(p.burst_gbps) : 0;
@@ -31,7 +32,7 @@ void set_hops(ChunkCosts& costs, const TimingConstants& constants, const Protoco
   hop(costs, ConnectionKind::inside) = cost;
   const double eager = between_us(constants, p, traffic, 0);
   cost.fixed_ps = eager * ps_per_us;
-  cost.long_bytes = constants.network.eager_bytes / p.wire_factor;
+  cost.long_bytes = constants.network.eager_bytes / p.wire_factor * fullness;
   cost.long_ps = constants.network.rendezvous_us * ps_per_us;
   hop(costs, ConnectionKind::between) = cost;
 }
@@ -61,7 +62,7 @@ ChunkCosts ring_costs(const TimingConstants& constants, CollectiveKind kind, con
   per_byte(costs, Work::move) = ps_of(pace);
   const auto largest = static_cast<double>(choice.chunk_bytes.count);
   if (in_parts(kind)) {
-    set_hops(costs, constants, p, *t.traffic, simple ? 0.5 : p.overlap);
+    set_hops(costs, constants, p, *t.traffic, simple ? 0.5 : p.overlap, choice.channels / channels);
     if (!simple) return costs;
     per_byte(costs, Work::keep) = ps_of(own_copy_gbps(constants, kind, t.byte_type));
     costs.end_us =
@@ -71,7 +72,8 @@ ChunkCosts ring_costs(const TimingConstants& constants, CollectiveKind kind, con
     return costs;
   }
   per_byte(costs, Work::keep) = per_byte(costs, Work::move);
-  set_hops(costs, constants, p, *t.traffic, simple ? 1 - constants.last_slice : 1);
+  set_hops(costs, constants, p, *t.traffic, simple ? 1 - constants.last_slice : 1,
+           choice.channels / channels);
   if (!simple) {
     hide_steps(costs, constants, p, ring_steps(kind, t), t, std::min(t.bytes / channels, largest),
                us_of(t.bytes / channels, pace));
@@ -91,7 +93,8 @@ ChunkCosts tree_costs(const TimingConstants& constants, const Choice& choice, do
   const double pace = std::min(links / channels, copies) / p.wire_factor;
   per_byte(costs, Work::move) = ps_of(pace);
   per_byte(costs, Work::keep) = ps_of(pace);
-  set_hops(costs, constants, p, *t.traffic, simple ? 1 - constants.tree_fill : 1);
+  set_hops(costs, constants, p, *t.traffic, simple ? 1 - constants.tree_fill : 1,
+           choice.channels / channels);
   if (!simple) {
     const auto largest = static_cast<double>(choice.chunk_bytes.count);
     hide_steps(costs, constants, p, tree_steps(t), t, std::min(t.bytes / channels, largest),
@@ -100,12 +103,13 @@ ChunkCosts tree_costs(const TimingConstants& constants, const Choice& choice, do
   return costs;
 }
 
-ChunkCosts pat_costs(const TimingConstants& constants, double channels, const TimedTransfer& t) {
+ChunkCosts pat_costs(const TimingConstants& constants, const Choice& choice, double channels,
+                     const TimedTransfer& t) {
   const ProtocolTiming& p = constants.ring[Protocol::simple];
   ChunkCosts costs;
   costs.start_us = p.start_us;
   per_byte(costs, Work::move) = ps_of(wire_gbps(t) / channels);
-  set_hops(costs, constants, p, *t.traffic, 0);
+  set_hops(costs, constants, p, *t.traffic, 0, choice.channels / channels);
   return costs;
 }
 
@@ -134,9 +138,10 @@ ChunkCosts multicast_costs(const TimingConstants& constants, CollectiveKind kind
 
 }  // namespace
 
-void share_network_hops(double counted, int crossings, ChannelCosts& costs) {
+void share_network_hops(double counted, int crossings, std::int64_t loops, ChannelCosts& costs) {
   if (crossings <= 0) return;
-  const double share = std::min(1.0, counted / crossings);
+  const auto all = static_cast<double>(loops);
+  const double share = std::min(1.0, all * counted / (crossings + (all - 1) * counted));
   const double inside = costs.hops[static_cast<std::size_t>(ConnectionKind::inside)].fixed_ps;
   HopCost& between = costs.hops[static_cast<std::size_t>(ConnectionKind::between)];
   between.fixed_ps = inside + (between.fixed_ps - inside) * share;
@@ -162,7 +167,7 @@ ChunkCosts chunk_costs(const TimingConstants& constants, CollectiveKind kind, co
     case Algorithm::nvls_tree:
       return multicast_costs(constants, kind, channels, transfer, std::max(nvls_heads, 1));
     case Algorithm::pat:
-      return pat_costs(constants, channels, transfer);
+      return pat_costs(constants, choice, channels, transfer);
     default:
       return ring_costs(constants, kind, choice, channels, transfer);
   }

@@ -32,8 +32,9 @@ struct ChunkCosts {
 };
 
 /// Reduces what a hop between nodes costs beyond one inside a node so that a piece that crosses
-/// `crossings` of them pays for as many as the closed form counts.
-void share_network_hops(double counted, int crossings, ChannelCosts& costs);
+/// `crossings` of them pays for as many as the closed form counts; of several loops only the first
+/// crosses so many.
+void share_network_hops(double counted, int crossings, std::int64_t loops, ChannelCosts& costs);
 
 /// `channels` that carry equally much.
 ChunkCosts chunk_costs(const TimingConstants& constants, cuda::CollectiveKind kind,

@@ -108,7 +108,10 @@ void ChunkedCollective::with_program(int channel, const Visit& visit) const {
       const RingProgram program(load, rings_[at]);
       const ChannelLayout layout = program.layout(between);
       ChannelCosts costs = costs_.channel;
-      share_network_hops(network_hops_, crossings(layout), costs);
+      // Chunks of a chain cross the same hops one behind the other: these are paid once.
+      const bool in_turn = operation_.collective == Collective::broadcast ||
+                           operation_.collective == Collective::reduce;
+      share_network_hops(network_hops_, crossings(layout), in_turn ? 1 : program.loops(), costs);
       visit(program, layout, slicing, costs);
       break;
     }

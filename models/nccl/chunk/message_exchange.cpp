@@ -18,7 +18,7 @@ MessageExchange::MessageExchange(const MessageRules& rules, const TimingConstant
   const FlowTiming flow = message_timing(constants, kind, transfer);
   const double moving_us = flow.cap_gbps > 0 ? flow.flow_bytes / flow.cap_gbps * 1e-3 : 0;
   const auto size = static_cast<double>(bytes_);
-  const ProtocolTiming& p = constants.ring[message_protocol(size)];
+  const ProtocolTiming& p = constants.ring[message_protocol(constants, size)];
   const double inside = inside_us(p, *transfer.traffic);
   const double between = between_us(constants, p, *transfer.traffic, size * p.wire_factor);
   // One hop is part of the flow's latency.

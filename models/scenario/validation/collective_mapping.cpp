@@ -20,6 +20,7 @@ struct MappedMachine {
   std::optional<std::string> topology;
   std::optional<std::int64_t> compute_capability;
   std::optional<network::CableSpec> gpu_link;
+  std::optional<std::int64_t> nvlink_links;
   std::string version = "2.27.7";
   std::map<std::string, std::string> env;
   std::string launch = "mpi";
@@ -30,6 +31,8 @@ struct MappedMachine {
                     "The machine that it is, or is built on.");
     fields.optional("compute_capability", &MappedMachine::compute_capability, "Times ten.");
     fields.optional("gpu_link", &MappedMachine::gpu_link, "Of the GPUs to PCIe.");
+    fields.optional("nvlink_links", &MappedMachine::nvlink_links, "NVLinks of a GPU.")
+        .range(1, 1024);
     fields.optional("version", &MappedMachine::version, "Where the source names none.");
     fields.optional("env", &MappedMachine::env, "NCCL's variables.");
     fields.optional("launch", &MappedMachine::launch, "mpi, threads or process.");
@@ -180,6 +183,7 @@ std::expected<CollectiveCase, std::string> map_table(const TableFacts& facts,
   cluster.compute_capability = machine->compute_capability;
   cluster.gpu_link = machine->gpu_link;
   cluster.nics = machine->nics;
+  cluster.nvlink_links = machine->nvlink_links;
   if (const auto nics = nics_in(fact(facts, "inter_node"))) {
     cluster.nics.count = nics->first;
     cluster.nics.bandwidth =

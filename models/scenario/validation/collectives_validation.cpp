@@ -211,12 +211,15 @@ class Validation {
 
   static std::string key_of(const ClusterRequest& r) {
     std::string key = fmt::format(
-        "{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", r.topology, r.nodes, r.gpus_per_node.value_or(0),
-        r.nccl_version, r.nics.count.value_or(0),
+        "{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", r.topology, r.nodes,
+        r.gpus_per_node.value_or(0), r.nccl_version, r.nics.count.value_or(0),
         r.nics.bandwidth.value_or(simcore::BitRate{}).bytes_per_second,
         r.nics.efficiency.value_or(simcore::Fraction{}).value,
         r.nics.latency.value_or(simcore::SimTime{}).picoseconds(), r.compute_capability.value_or(0),
-        r.gpu_link.value_or(network::CableSpec{}).usable().bytes_per_second);
+        r.gpu_link.value_or(network::CableSpec{}).usable().bytes_per_second,
+        r.nvlink_links.value_or(0), r.nics.nics_per_device.value_or(0),
+        r.nics.software_latency.value_or(simcore::SimTime{}).picoseconds(),
+        r.nics.rendezvous_latency.value_or(simcore::SimTime{}).picoseconds());
     for (const auto& [name, value] : r.env) key += fmt::format("|{}={}", name, value);
     return key;
   }

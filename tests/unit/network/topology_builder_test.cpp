@@ -60,10 +60,10 @@ TEST_CASE("a DGX A100 has what its maker says, node by node") {
 TEST_CASE("a cable has bandwidth times efficiency, and its own latency") {
   const Graph graph = build(shipped_spec("dgx-a100"), 1);
   CHECK(gbytes_per_s(graph, "node[0].gpu[0]", "node[0].nvswitch[0]") ==
-        doctest::Approx(12 * 25 * 0.77));
+        doctest::Approx(12 * 25 * 0.80));
   CHECK(gbytes_per_s(graph, "node[0].nvswitch[0]", "node[0].gpu[0]") ==
-        doctest::Approx(12 * 25 * 0.77));
-  CHECK(gbytes_per_s(graph, "node[0].nic[0]", "leaf[0]") == doctest::Approx(25 * 0.955));
+        doctest::Approx(12 * 25 * 0.80));
+  CHECK(gbytes_per_s(graph, "node[0].nic[0]", "leaf[0]") == doctest::Approx(25 * 0.96));
   const auto link = graph.find_link(testing::at(graph, "node[0].gpu[0]"),
                                     testing::at(graph, "node[0].nvswitch[0]"));
   CHECK(graph.links()[*link].latency == simcore::SimTime::nanoseconds(300));
@@ -88,7 +88,7 @@ TEST_CASE("a full mesh shares the links of a GPU out over its peers") {
   spec.node.nvlink->layout = NvlinkLayout::full_mesh;
   const Graph graph = build(spec, 1);
   CHECK(count(graph, DeviceKind::nvswitch) == 0);
-  CHECK(gbytes_per_s(graph, "node[0].gpu[0]", "node[0].gpu[3]") == doctest::Approx(4 * 25 * 0.77));
+  CHECK(gbytes_per_s(graph, "node[0].gpu[0]", "node[0].gpu[3]") == doctest::Approx(4 * 25 * 0.80));
 }
 
 TEST_CASE("an NVLink domain spans nodes, a rack after the other") {

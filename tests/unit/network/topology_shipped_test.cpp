@@ -118,25 +118,21 @@ TEST_CASE("the hybrid cube mesh of the DGX-1: six links a GPU, four peers") {
   CHECK(gbytes_per_s(graph, "node[0].gpu[0]", "node[0].gpu[1]") == doctest::Approx(20.5));
 }
 
-TEST_CASE("links reach what published ring collectives reach, within 5 %") {
+TEST_CASE("links carry what published ring collectives reach, and what copies take besides") {
   // Bus bandwidths in GB/s; README.md of the topologies names the sources.
+  const auto check = [](double link, std::initializer_list<double> measured) {
+    for (const double reached : measured) {
+      CHECK(link >= reached);
+      CHECK(link <= reached * 1.12);
+    }
+  };
   const Graph a100 = build(shipped_spec("dgx-a100"), 2);
-  const double nvlink3 = gbytes_per_s(a100, "node[0].gpu[0]", "node[0].nvswitch[0]");
-  for (const double measured : {223.39, 231.52, 235.26}) {
-    CHECK(nvlink3 == doctest::Approx(measured).epsilon(0.05));
-  }
-  const double rails = 8 * gbytes_per_s(a100, "node[0].nic[0]", "leaf[0]");
-  for (const double measured : {188.53, 191.05}) {
-    CHECK(rails == doctest::Approx(measured).epsilon(0.05));
-  }
-  const double nvlink4 =
-      gbytes_per_s(build(shipped_spec("dgx-h100"), 1), "node[0].gpu[0]", "node[0].nvswitch[0]");
-  for (const double measured : {343.53, 343.92, 350.34, 350.89, 366.18, 366.31}) {
-    CHECK(nvlink4 == doctest::Approx(measured).epsilon(0.05));
-  }
-  const double nvlink5 =
-      gbytes_per_s(build(shipped_spec("gb200-nvl72"), 1), "node[0].gpu[0]", "nvswitch[0]");
-  CHECK(nvlink5 == doctest::Approx(662.27).epsilon(0.05));
+  check(gbytes_per_s(a100, "node[0].gpu[0]", "node[0].nvswitch[0]"), {223.39, 231.52, 235.26});
+  check(8 * gbytes_per_s(a100, "node[0].nic[0]", "leaf[0]"), {188.53, 191.05});
+  check(gbytes_per_s(build(shipped_spec("dgx-h100"), 1), "node[0].gpu[0]", "node[0].nvswitch[0]"),
+        {343.53, 343.92, 350.34, 350.89, 366.18, 366.31});
+  check(gbytes_per_s(build(shipped_spec("gb200-nvl72"), 1), "node[0].gpu[0]", "nvswitch[0]"),
+        {662.27});
 }
 
 }  // namespace shardsim::network

@@ -1,9 +1,29 @@
 // What the columns of published nccl-tests tables say.
 #include "models/scenario/validation/collective_mapping.hpp"
 
+#include <filesystem>
+
 #include <doctest/doctest.h>
 
+#include "simcore/config/fields.hpp"
+
 namespace shardsim::scenario {
+
+namespace {
+
+const std::filesystem::path root = SHARDSIM_SOURCE_DIR;
+
+std::filesystem::path shipped_topologies() { return root / "topologies"; }
+
+CollectiveRules shipped_rules() {
+  simcore::Diagnostics diagnostics;
+  auto rules = simcore::read_config_file<CollectiveRules>(
+      root / "validation" / "collective_rules.yaml", diagnostics);
+  REQUIRE_MESSAGE(rules.has_value(), simcore::to_text(diagnostics));
+  return std::move(*rules);
+}
+
+}  // namespace
 
 TEST_CASE("the number and rate of NICs are read wherever they stand in the text") {
   CHECK(nics_in("8x200G IB HDR CX6") == std::pair<std::int64_t, std::int64_t>{8, 200});
@@ -18,6 +38,39 @@ TEST_CASE("variables are told from the text around them") {
   CHECK(found ==
         std::map<std::string, std::string>{{"NCCL_ALGO", "Ring"}, {"NCCL_CROSS_NIC", "0"}});
   CHECK(variables_in("NCCL_ALGO").empty());
+}
+
+TEST_CASE("an unknown machine is derived from its parts") {
+  const CollectiveRules rules = shipped_rules();
+  const auto cluster = [&rules](TableFacts facts) {
+    facts.insert({{"collective", "all_reduce"}, {"dtype", "float"}, {"nodes", "2"}});
+    facts.try_emplace("gpus_per_node", "8");
+    const auto made = map_table(facts, rules);
+    REQUIRE_MESSAGE(made.has_value(), (made ? "" : made.error()));
+    simcore::Diagnostics diagnostics;
+    auto loaded = load_collective_cluster(made->cluster, {shipped_topologies(), {}}, diagnostics);
+    REQUIRE_MESSAGE(loaded != nullptr, simcore::to_text(diagnostics));
+    return loaded;
+  };
+  const auto nic_gbps = [](const CollectiveCluster& one) {
+    return one.spec.node.nics->link.usable().bytes_per_second * 1e-9;
+  };
+  // NICs of 800 Gbit/s sit in slots that feed them.
+  const auto b300 = cluster({{"gpu", "B300-SXM"}, {"inter_node", "8x800G IB XDR"}});
+  CHECK(nic_gbps(*b300) == doctest::Approx(96));
+  CHECK(b300->spec.node.pcie->link.usable().bytes_per_second * 1e-9 >= 96);
+  // Adapters of another generation are grouped beside the same number of GPUs.
+  const auto p5en = cluster({{"gpu", "H200-SXM (p5en.48xlarge)"}, {"inter_node", "16x200G EFA"}});
+  CHECK(p5en->spec.node.nics->nics_per_device == 2);
+  // Two ports of a card are one device; NVLink of the export variant has 8 links.
+  const auto h800 = cluster({{"gpu", "H800-SXM"}, {"inter_node", "16x200G RoCE"}});
+  CHECK(h800->spec.node.nics->nics_per_device == 2);
+  CHECK(h800->spec.node.nvlink->links_per_gpu == 8);
+  // Four of eight GPUs beside four NICs: each has its own.
+  const auto half =
+      cluster({{"gpu", "H100-SXM5"}, {"gpus_per_node", "4"}, {"inter_node", "4x400G IB"}});
+  CHECK(half->spec.node.gpus == 4);
+  CHECK(half->spec.node.pcie->switches == 4);
 }
 
 TEST_CASE("a refusal is the table's reason, and a machine without a rule is refused") {
