@@ -29,4 +29,31 @@ std::expected<std::string, std::string> read_text_file(const std::filesystem::pa
   return bytes;
 }
 
+bool is_text_file(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored);
+}
+
+std::vector<std::string> file_stems(const std::filesystem::path& folder,
+                                    std::string_view extension) {
+  std::vector<std::string> stems;
+  std::error_code failed;
+  for (std::filesystem::directory_iterator entry(folder, failed), end; !failed && entry != end;
+       entry.increment(failed)) {
+    std::error_code ignored;
+    if (entry->path().extension() == extension && entry->is_regular_file(ignored)) {
+      stems.push_back(entry->path().stem().string());
+    }
+  }
+  // The disk lists them in any order.
+  std::ranges::sort(stems);
+  return stems;
+}
+
+std::string file_identity(const std::filesystem::path& path) {
+  std::error_code failed;
+  const std::filesystem::path canonical = std::filesystem::weakly_canonical(path, failed);
+  return failed ? path.string() : canonical.string();
+}
+
 }  // namespace shardsim::simcore

@@ -1,8 +1,8 @@
 // Finding a GPU by name among the specification files.
 #include <algorithm>
-#include <system_error>
 
 #include "models/gpu/gpu_spec.hpp"
+#include "simcore/text_file.hpp"
 
 namespace shardsim::gpu {
 namespace {
@@ -15,22 +15,10 @@ bool is_path(std::string_view text) {
   return text.find('/') != std::string_view::npos || text.ends_with(extension);
 }
 
-/// Names that `folder` offers; none if it cannot be read.
-std::vector<std::string> names_in(const fs::path& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  fs::directory_iterator entry(folder, error);
-  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    const fs::path& path = entry->path();
-    if (path.extension() == extension) names.push_back(path.stem().string());
-  }
-  return names;
-}
-
 std::vector<std::string> known_names(const std::vector<fs::path>& search_path) {
   std::vector<std::string> names;
   for (const fs::path& folder : search_path) {
-    const std::vector<std::string> found = names_in(folder);
+    const std::vector<std::string> found = simcore::file_stems(folder, extension);
     names.insert(names.end(), found.begin(), found.end());
   }
   std::ranges::sort(names);
@@ -48,8 +36,7 @@ std::string joined(const std::vector<std::string>& names) {
 std::optional<fs::path> find_file(std::string_view name, const std::vector<fs::path>& search_path) {
   for (const fs::path& folder : search_path) {
     const fs::path candidate = folder / (std::string(name) + std::string(extension));
-    std::error_code error;
-    if (fs::is_regular_file(candidate, error)) return candidate;
+    if (simcore::is_text_file(candidate)) return candidate;
   }
   return std::nullopt;
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <system_error>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,6 +9,7 @@
 #include "simcore/config/config_node.hpp"
 #include "simcore/config/fields.hpp"
 #include "simcore/config/yaml_reader.hpp"
+#include "simcore/text_file.hpp"
 
 namespace shardsim::network {
 
@@ -28,8 +28,7 @@ std::optional<fs::path> find_file(std::string_view name, const std::vector<fs::p
   if (is_path(name)) return fs::path(name);
   for (const fs::path& folder : search_path) {
     const fs::path file = folder / fmt::format("{}.yaml", name);
-    std::error_code ignored;
-    if (fs::is_regular_file(file, ignored)) return file;
+    if (simcore::is_text_file(file)) return file;
   }
   return std::nullopt;
 }
@@ -64,8 +63,7 @@ std::optional<ConfigNode> read_tree(const fs::path& file, const std::vector<fs::
   if (!tree) return std::nullopt;
   const ConfigNode* extends = tree->find("extends");
   if (!extends || !extends->is_scalar()) return tree;
-  std::error_code ignored;
-  if (!open.insert(fs::weakly_canonical(file, ignored).string()).second) {
+  if (!open.insert(simcore::file_identity(file)).second) {
     diagnostics.error(extends->where(), fmt::format("extends: '{}' extends itself", file.string()));
     return std::nullopt;
   }
@@ -105,14 +103,8 @@ std::optional<Topology> load_topology(std::string_view name_or_path,
 std::vector<std::string> available_topologies(const std::vector<fs::path>& search_path) {
   std::set<std::string> names;
   for (const fs::path& folder : search_path) {
-    std::error_code failed;
-    for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end;
-         entry.increment(failed)) {
-      std::error_code ignored;
-      if (entry->path().extension() == ".yaml" && entry->is_regular_file(ignored)) {
-        names.insert(entry->path().stem().string());
-      }
-    }
+    const std::vector<std::string> stems = simcore::file_stems(folder, ".yaml");
+    names.insert(stems.begin(), stems.end());
   }
   return {names.begin(), names.end()};
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,6 +14,7 @@
 #include "models/training/strategy.hpp"
 #include "models/training/transformer_parameters.hpp"
 #include "models/training/transformer_workload.hpp"
+#include "simcore/text_file.hpp"
 
 namespace shardsim::scenario {
 
@@ -56,8 +56,7 @@ class Builder {
     const std::string& name = spec().cluster.topology;
     const std::filesystem::path beside = made_.scenario.file.parent_path() / name;
     const bool is_path = name.find('/') != std::string::npos || name.ends_with(".yaml");
-    std::error_code ignored;
-    return is_path && std::filesystem::exists(beside, ignored) ? beside.string() : name;
+    return is_path && simcore::is_text_file(beside) ? beside.string() : name;
   }
 
   bool load_cluster() {

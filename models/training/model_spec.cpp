@@ -1,10 +1,11 @@
 #include "models/training/model_spec.hpp"
 
 #include <algorithm>
-#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "simcore/text_file.hpp"
 
 namespace shardsim::training {
 
@@ -33,31 +34,18 @@ bool names_a_path(const std::string& name) {
   return name.find('/') != std::string::npos || name.ends_with(".yaml") || name.ends_with(".yml");
 }
 
-/// Sorted, so that a message never depends on the order in which the disk lists them.
-std::vector<std::string> shipped_models(const std::filesystem::path& library) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry(library, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (entry->path().extension() == ".yaml") names.push_back(entry->path().stem().string());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 std::optional<std::filesystem::path> find_model(const ModelReference& reference,
                                                 const ModelSearch& search,
                                                 Diagnostics& diagnostics) {
-  std::error_code error;
   if (names_a_path(reference.name)) {
     std::filesystem::path path = search.relative / reference.name;
-    if (std::filesystem::is_regular_file(path, error)) return path;
+    if (simcore::is_text_file(path)) return path;
     diagnostics.error(reference.where,
                       fmt::format("there is no model file '{}'", path.generic_string()));
     return std::nullopt;
   }
   // Only listed names, so that a name cannot reach outside the library.
-  const std::vector<std::string> names = shipped_models(search.library);
+  const std::vector<std::string> names = simcore::file_stems(search.library, ".yaml");
   if (std::binary_search(names.begin(), names.end(), reference.name)) {
     return search.library / (reference.name + ".yaml");
   }
