@@ -36,6 +36,7 @@ using reference::check;
 
 constexpr int virtual_ranks = 8;
 constexpr int collective_threads = 512;
+constexpr int most_blocks = 32;
 
 void check(cublasStatus_t status, const char* what) {
   if (status != CUBLAS_STATUS_SUCCESS) {
@@ -72,11 +73,11 @@ __device__ std::uint64_t global_ns() {
   return now;
 }
 
-/// Holds its blocks until `stop` is set, or two seconds are over. Each block says that it is there;
-/// with `count` above 0 it also copies, over and over.
+/// Holds its blocks until `stop` is set, or two seconds are over. Each block says at a place of its
+/// own that it is there; with `count` above 0 it also copies, over and over.
 __global__ void hold(volatile int* arrived, const volatile int* stop, const uint4* from, uint4* to,
                      std::int64_t count) {
-  if (threadIdx.x == 0) atomicAdd(const_cast<int*>(arrived), 1);
+  if (threadIdx.x == 0) arrived[blockIdx.x] = 1;
   const std::uint64_t begin = global_ns();
   __shared__ bool goes_on;
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
@@ -280,7 +281,8 @@ class Interference {
     a_.zero();
     b_.zero();
     from_.zero();
-    check(cudaHostAlloc(reinterpret_cast<void**>(&flags_), 2 * sizeof(int), cudaHostAllocMapped),
+    check(cudaHostAlloc(reinterpret_cast<void**>(&flags_), (most_blocks + 1) * sizeof(int),
+                        cudaHostAllocMapped),
           "cudaHostAlloc");
   }
   Interference(const Interference&) = delete;
@@ -289,14 +291,19 @@ class Interference {
 
   double measure(int blocks, bool copies) {
     volatile int* const arrived = flags_;
-    volatile int* const stop = flags_ + 1;
-    *arrived = 0;
-    *stop = 0;
+    volatile int* const stop = flags_ + most_blocks;
+    for (int i = 0; i <= most_blocks; ++i) flags_[i] = 0;
     if (blocks > 0) {
       hold<<<blocks, collective_threads, 0, holding_.get()>>>(
-          flags_, flags_ + 1, from_.begin(), to_.begin(), copies ? buffer_vectors : 0);
+          flags_, flags_ + most_blocks, from_.begin(), to_.begin(), copies ? buffer_vectors : 0);
       check(cudaGetLastError(), "hold");
-      while (*arrived < blocks) std::this_thread::yield();
+      for (int i = 0; i < blocks; ++i) {
+        while (arrived[i] == 0) {
+          const cudaError_t status = cudaStreamQuery(holding_.get());
+          if (status != cudaErrorNotReady) check(status, "hold");
+          std::this_thread::yield();
+        }
+      }
     }
     std::vector<double> times;
     for (int i = 0; i < s_.iterations + 2; ++i) {
@@ -376,7 +383,7 @@ void measure(const Settings& s, std::FILE* out) {
   Interference interference(s);
   const double alone = interference.measure(0, false);
   for (const bool copies : {false, true}) {
-    for (int blocks = 0; blocks <= 32; ++blocks) {
+    for (int blocks = 0; blocks <= most_blocks; ++blocks) {
       const double us = interference.measure(blocks, copies);
       std::fprintf(out, "interference,%s,%d,1,%d,%d,%d,%.3f,,%.4f\n", copies ? "copy" : "spin",
                    blocks, s.tokens, s.width, s.width, us, us / alone);
