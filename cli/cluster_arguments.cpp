@@ -21,6 +21,22 @@ void add_cluster_options(CLI::App& command, ClusterArguments& arguments) {
   command.add_option("--data", arguments.data, "Folder that holds topologies/ and scenarios/");
 }
 
+std::optional<scenario::ClusterRequest> cluster_request(
+    const ClusterArguments& arguments, const std::map<std::string, std::string>& env) {
+  scenario::ClusterRequest request{arguments.topology, arguments.nodes, std::nullopt,
+                                   arguments.version, env};
+  if (arguments.gpus > 0) request.gpus_per_node = arguments.gpus;
+  for (const std::string& text : arguments.env) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      std::cerr << "shardsim: --env expects NAME=VALUE, not '" << text << "'\n";
+      return std::nullopt;
+    }
+    request.env.insert_or_assign(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return request;
+}
+
 std::unique_ptr<scenario::CollectiveCluster> load_cluster(
     const ClusterArguments& arguments, const std::map<std::string, std::string>& env) {
   std::optional<std::filesystem::path> data;
@@ -30,20 +46,11 @@ std::unique_ptr<scenario::CollectiveCluster> load_cluster(
     std::cerr << "shardsim: " << folders.error() << '\n';
     return nullptr;
   }
-  scenario::ClusterRequest request{arguments.topology, arguments.nodes, std::nullopt,
-                                   arguments.version, env};
-  if (arguments.gpus > 0) request.gpus_per_node = arguments.gpus;
-  for (const std::string& text : arguments.env) {
-    const std::size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      std::cerr << "shardsim: --env expects NAME=VALUE, not '" << text << "'\n";
-      return nullptr;
-    }
-    request.env.insert_or_assign(text.substr(0, equals), text.substr(equals + 1));
-  }
+  const auto request = cluster_request(arguments, env);
+  if (!request) return nullptr;
   simcore::Diagnostics diagnostics;
   auto cluster = scenario::load_collective_cluster(
-      request, {folders->topologies, folders->scenarios}, diagnostics);
+      *request, {folders->topologies, folders->scenarios}, diagnostics);
   std::cerr << simcore::to_text(diagnostics);
   return diagnostics.has_errors() ? nullptr : std::move(cluster);
 }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,11 @@ struct ClusterArguments {
 
 /// `--nodes`, `--gpus`, `--nccl-version`, `--env`, `--data`.
 void add_cluster_options(CLI::App& command, ClusterArguments& arguments);
+
+/// What the arguments ask for; `env` comes first. Nothing if something is wrong, which is then on
+/// standard error.
+std::optional<scenario::ClusterRequest> cluster_request(
+    const ClusterArguments& arguments, const std::map<std::string, std::string>& env);
 
 /// Null if something is wrong, which is then on standard error. `env` comes on top of the
 /// arguments'.

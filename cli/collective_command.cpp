@@ -17,6 +17,7 @@
 #include "cli/cluster_arguments.hpp"
 #include "cli/nccl_dump_files.hpp"
 #include "cli/output_target.hpp"
+#include "models/scenario/chunk_work_file.hpp"
 #include "models/scenario/collective_run.hpp"
 
 namespace shardsim::cli {
@@ -76,6 +77,7 @@ struct CollectiveArguments {
   std::string fidelity = "flow";
   std::string json;
   std::string trace;
+  std::string work;
 };
 
 /// "8", "4K", "128M", "8G" as nccl-tests reads them: powers of 1024.
@@ -105,8 +107,8 @@ class CollectiveCommand {
   explicit CollectiveCommand(CollectiveArguments arguments) : arguments_(std::move(arguments)) {}
 
   int run() {
-    if (!arguments_.trace.empty() && arguments_.fidelity != "chunk") {
-      std::cerr << "shardsim collective: --chunk-trace needs --fidelity chunk\n";
+    if ((!arguments_.trace.empty() || !arguments_.work.empty()) && arguments_.fidelity != "chunk") {
+      std::cerr << "shardsim collective: --chunk-trace and --chunk-work need --fidelity chunk\n";
       return exit_bad_input;
     }
     const auto begin = parse_size(arguments_.begin);
@@ -120,7 +122,9 @@ class CollectiveCommand {
     if (!arguments_.algorithm.empty()) env["NCCL_ALGO"] = arguments_.algorithm;
     if (!arguments_.protocol.empty()) env["NCCL_PROTO"] = arguments_.protocol;
     cluster_ = load_cluster(arguments_.cluster, env);
-    if (!cluster_) return exit_bad_input;
+    const auto request = cluster_request(arguments_.cluster, env);
+    if (!cluster_ || !request) return exit_bad_input;
+    request_ = *request;
     auto made = scenario::CollectiveRun::make(*cluster_);
     if (!made) return fail(made.error());
     if (const auto done = write_nccl_dumps(*cluster_); !done) {
@@ -152,7 +156,26 @@ class CollectiveCommand {
       const int status = write_trace(made, settings, rows);
       if (status != exit_success) return status;
     }
+    if (!arguments_.work.empty()) {
+      const int status = write_work(made, settings, rows);
+      if (status != exit_success) return status;
+    }
     return write(named, rows) ? exit_success : exit_bad_input;
+  }
+
+  int write_work(scenario::CollectiveRun& made, const scenario::CollectiveSettings& settings,
+                 const std::vector<CollectiveRow>& rows) const {
+    std::vector<scenario::SizedWork> works;
+    for (const CollectiveRow& row : rows) {
+      auto work = made.work(settings, row.bytes);
+      if (!work) return fail("no chunk work: " + work.error());
+      works.push_back({row.bytes, std::move(*work)});
+    }
+    const auto done = write_document(arguments_.work, [&](std::ostream& out) {
+      out << scenario::chunk_work_json({request_, settings}, works);
+    });
+    if (!done) std::cerr << "shardsim collective: " << done.error() << '\n';
+    return done ? exit_success : exit_bad_input;
   }
 
   int write_trace(scenario::CollectiveRun& made, const scenario::CollectiveSettings& settings,
@@ -182,7 +205,8 @@ class CollectiveCommand {
       if (!done) std::cerr << "shardsim collective: " << done.error() << '\n';
       written = done.has_value();
     }
-    std::ostream& people = arguments_.json == "-" ? std::cerr : std::cout;
+    const bool taken = arguments_.json == "-" || arguments_.trace == "-" || arguments_.work == "-";
+    std::ostream& people = taken ? std::cerr : std::cout;
     people << table(named, rows);
     people.flush();
     return written;
@@ -237,6 +261,7 @@ class CollectiveCommand {
   }
 
   CollectiveArguments arguments_;
+  scenario::ClusterRequest request_;
   std::unique_ptr<scenario::CollectiveCluster> cluster_;
 };
 
@@ -290,6 +315,9 @@ void add_collective_command(CLI::App& app, std::function<int()>& action) {
   command->add_option("--json", arguments->json, "Write the rows as JSON; '-': standard output");
   command->add_option("--chunk-trace", arguments->trace,
                       "Write every message of fidelity chunk as CSV; see docs/chunk-trace.md");
+  command->add_option("--chunk-work", arguments->work,
+                      "Write what NCCL's kernels are told (channels, chunks, rings, trees) as JSON "
+                      "for the reference kernels; see docs/chunk-trace.md");
   command->callback([arguments, &action] {
     action = [arguments] { return CollectiveCommand(*arguments).run(); };
   });

@@ -1,10 +1,12 @@
 #include "cli/validate_command.hpp"
 
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -14,6 +16,7 @@
 #include "cli/validate_collectives.hpp"
 #include "models/scenario/validation/fit_validation.hpp"
 #include "models/scenario/validation/html_report.hpp"
+#include "models/scenario/validation/reference_validation.hpp"
 #include "models/scenario/validation/training_validation.hpp"
 #include "models/scenario/validation/validation_json.hpp"
 #include "simcore/text_file.hpp"
@@ -23,6 +26,7 @@ namespace shardsim::cli {
 namespace {
 
 constexpr int exit_success = 0;
+constexpr int exit_differs = 1;
 constexpr int exit_bad_input = 2;
 
 struct ValidateArguments {
@@ -30,6 +34,7 @@ struct ValidateArguments {
   std::string rules;
   std::string collectives;
   std::string tables;
+  std::vector<std::string> references;
   std::string json;
   std::string residuals;
   bool leave_one_out = false;
@@ -61,8 +66,10 @@ class ValidateCommand {
   explicit ValidateCommand(ValidateArguments arguments) : arguments_(std::move(arguments)) {}
 
   int run() {
-    if (arguments_.training.empty() && arguments_.collectives.empty()) {
-      std::cerr << "shardsim validate: expected --training, or --collectives with --tables\n";
+    if (arguments_.training.empty() && arguments_.collectives.empty() &&
+        arguments_.references.empty()) {
+      std::cerr << "shardsim validate: expected --training, --collectives with --tables, or "
+                   "--reference\n";
       return exit_bad_input;
     }
     scenario::ValidationReport report;
@@ -78,7 +85,10 @@ class ValidateCommand {
     if (!arguments_.scaling.empty() && !add_scaling(report)) return exit_bad_input;
     if (!arguments_.oom.empty() && !add_fits(report)) return exit_bad_input;
     if (!arguments_.collectives.empty() && !add_collectives(report)) return exit_bad_input;
-    return write(report);
+    if (!arguments_.references.empty() && !add_references(report)) return exit_bad_input;
+    const int status = write(report);
+    const bool differs = references_ && !references_->all_equal();
+    return status == exit_success && differs ? exit_differs : status;
   }
 
  private:
@@ -137,6 +147,29 @@ class ValidateCommand {
     return true;
   }
 
+  bool add_references(scenario::ValidationReport& report) {
+    if (!find_data()) return false;
+    simcore::Diagnostics diagnostics;
+    std::vector<scenario::ReferenceLog> logs;
+    for (const std::string& file : arguments_.references) {
+      auto source = read_source(file, diagnostics);
+      auto setup = scenario::read_chunk_work_setup(
+          std::filesystem::path(file).replace_extension(".json").string(), diagnostics);
+      if (!source || !setup) continue;
+      auto log = scenario::ReferenceLog::read(std::move(source), std::move(*setup), diagnostics);
+      if (log) logs.push_back(std::move(*log));
+    }
+    if (!diagnostics.has_errors()) {
+      references_ = scenario::validate_references(logs, options_.data, diagnostics);
+    }
+    std::cerr << simcore::to_text(diagnostics);
+    if (!references_ || diagnostics.has_errors()) return false;
+    const scenario::ValidationReport& times = references_->times;
+    report.rows.insert(report.rows.end(), times.rows.begin(), times.rows.end());
+    report.summary.insert(report.summary.end(), times.summary.begin(), times.summary.end());
+    return true;
+  }
+
   bool find_data() {
     std::optional<std::filesystem::path> data;
     if (!arguments_.data.empty()) data = arguments_.data;
@@ -163,10 +196,11 @@ class ValidateCommand {
   int write(const scenario::ValidationReport& report) const {
     bool written = true;
     if (!arguments_.json.empty()) {
-      written &=
-          document(arguments_.json, scenario::to_json(report, scaling_ ? &*scaling_ : nullptr,
-                                                      leave_one_out_ ? &*leave_one_out_ : nullptr,
-                                                      fits_ ? &*fits_ : nullptr));
+      written &= document(arguments_.json,
+                          scenario::to_json(report, scaling_ ? &*scaling_ : nullptr,
+                                            leave_one_out_ ? &*leave_one_out_ : nullptr,
+                                            fits_ ? &*fits_ : nullptr,
+                                            references_ ? &references_->sequences : nullptr));
     }
     if (!arguments_.residuals.empty()) {
       written &= document(arguments_.residuals, scenario::to_csv(scenario::residuals(report)));
@@ -179,6 +213,7 @@ class ValidateCommand {
     if (scaling_) people << '\n' << scenario::to_text(*scaling_);
     if (leave_one_out_) people << '\n' << scenario::to_text(*leave_one_out_);
     if (fits_) people << '\n' << scenario::to_text(*fits_);
+    if (references_) people << '\n' << scenario::to_text(references_->sequences);
     people.flush();
     return written ? exit_success : exit_bad_input;
   }
@@ -199,6 +234,7 @@ class ValidateCommand {
   std::optional<scenario::ScalingReport> scaling_;
   std::optional<scenario::LeaveOneOutReport> leave_one_out_;
   std::optional<scenario::FitReport> fits_;
+  std::optional<scenario::ReferenceReport> references_;
 };
 
 }  // namespace
@@ -240,6 +276,9 @@ void add_validate_command(CLI::App& app, std::function<int()>& action) {
   CLI::Option* const tables =
       validate->add_option("--tables", arguments->tables,
                            "What those tables are (CSV): machine, network, version, collective");
+  validate->add_option("--reference", arguments->references,
+                       "Log of reference kernels (CSV), with the work file beside it: FILE.csv and "
+                       "FILE.json; see docs/chunk-trace.md");
   collectives->needs(tables);
   tables->needs(collectives);
   validate->callback(

@@ -132,32 +132,67 @@ std::expected<CarriedOut, NoRoute> NcclModel::carry_out(const cuda::CollectiveSp
   return made;
 }
 
-std::expected<void, std::string> NcclModel::trace(const cuda::CollectiveSpec& spec,
-                                                  CommunicatorPlan& plan,
-                                                  const TraceVisitor& visit) const {
+template <class OnMessages, class OnChunks>
+std::expected<void, std::string> NcclModel::at_chunk_level(const cuda::CollectiveSpec& spec,
+                                                           CommunicatorPlan& plan,
+                                                           const OnMessages& on_messages,
+                                                           const OnChunks& on_chunks) const {
   const auto shape = shape_of(plan.graph(), plan.domains());
   if (plan.ranks() == 1 || !shape) return std::unexpected("the communicator has no channels");
-  const auto planned = planner_.plan(*shape);
-  if (!planned) return std::unexpected(planned.error());
+  const auto found = planner_.plan(*shape);
+  if (!found) return std::unexpected(found.error());
+  const PlannedCommunicator& planned = **found;
   plan.follow(planner_);
   const auto collective = collective_of(spec.kind);
   if (!collective) {
     const auto pairs = plan.traffic(pattern_of(spec.kind, Algorithm::ring));
     if (!pairs) return std::unexpected("no route between ranks");
-    const MessageRules rules = message_rules(**planned, planner_.setup().environment);
-    MessageExchange(rules, constants_, spec.kind, transfer_of(spec, plan, **pairs)).trace(visit);
+    const MessageRules rules = message_rules(planned, planner_.setup().environment);
+    on_messages(MessageExchange(rules, constants_, spec.kind, transfer_of(spec, plan, **pairs)),
+                planned);
     return {};
   }
   const Operation operation{*collective, spec.bytes, spec.type};
-  const auto choice = (*planned)->selector->choose(operation);
+  const auto choice = planned.selector->choose(operation);
   if (!choice) return std::unexpected(choice.error());
-  if (is_collnet(choice->algorithm)) return std::unexpected("CollNet has no trace");
+  if (is_collnet(choice->algorithm)) return std::unexpected("CollNet has no chunk level");
   const auto traffic = plan.traffic(pattern_of(spec.kind, choice->algorithm));
   if (!traffic) return std::unexpected("no route between ranks");
   TimedTransfer transfer = transfer_of(spec, plan, **traffic);
-  if (choice->algorithm == Algorithm::tree) transfer.tree = tree_path(**planned);
-  ChunkedCollective(**planned, constants_, spec.kind, operation, *choice, transfer).trace(visit);
+  if (choice->algorithm == Algorithm::tree) transfer.tree = tree_path(planned);
+  on_chunks(ChunkedCollective(planned, constants_, spec.kind, operation, *choice, transfer),
+            *choice);
   return {};
+}
+
+std::expected<void, std::string> NcclModel::trace(const cuda::CollectiveSpec& spec,
+                                                  CommunicatorPlan& plan,
+                                                  const TraceVisitor& visit) const {
+  return at_chunk_level(
+      spec, plan,
+      [&visit](const MessageExchange& messages, const PlannedCommunicator&) {
+        messages.trace(visit);
+      },
+      [&visit](const ChunkedCollective& chunks, const Choice&) { chunks.trace(visit); });
+}
+
+std::expected<ChunkWork, std::string> NcclModel::work(const cuda::CollectiveSpec& spec,
+                                                      CommunicatorPlan& plan) const {
+  std::expected<ChunkWork, std::string> made = std::unexpected("nothing was planned");
+  const auto done = at_chunk_level(
+      spec, plan,
+      [&made](const MessageExchange& messages, const PlannedCommunicator& planned) {
+        made = messages.work(planned.selector->schedule_inputs().buffer_bytes);
+      },
+      [&made](const ChunkedCollective& chunks, const Choice& choice) {
+        if (choice.algorithm == Algorithm::ring || choice.algorithm == Algorithm::tree) {
+          made = chunks.work();
+        } else {
+          made = std::unexpected("works are written of rings, trees and messages only");
+        }
+      });
+  if (!done) return std::unexpected(done.error());
+  return made;
 }
 
 std::expected<CarriedOut, NoRoute> NcclModel::send_messages(const cuda::CollectiveSpec& spec,

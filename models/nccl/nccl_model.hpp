@@ -54,6 +54,9 @@ class NcclModel final : public CollectiveModel {
   /// there are none.
   std::expected<void, std::string> trace(const cuda::CollectiveSpec& spec, CommunicatorPlan& plan,
                                          const TraceVisitor& visit) const;
+  /// What NCCL's kernels are told of the operation: rings, trees and messages.
+  std::expected<ChunkWork, std::string> work(const cuda::CollectiveSpec& spec,
+                                             CommunicatorPlan& plan) const;
 
   /// What was not carried out as NCCL would, and why; sorted.
   const std::set<std::string>& notes() const { return notes_; }
@@ -65,6 +68,12 @@ class NcclModel final : public CollectiveModel {
                                                CommunicatorPlan& plan,
                                                const PlannedCommunicator& planned,
                                                DataPath path) const;
+  /// Calls one of the two with the operation's messages or chunks.
+  template <class OnMessages, class OnChunks>
+  std::expected<void, std::string> at_chunk_level(const cuda::CollectiveSpec& spec,
+                                                  CommunicatorPlan& plan,
+                                                  const OnMessages& on_messages,
+                                                  const OnChunks& on_chunks) const;
   std::expected<CarriedOut, NoRoute> send_messages(const cuda::CollectiveSpec& spec,
                                                    CommunicatorPlan& plan,
                                                    const PlannedCommunicator& planned,

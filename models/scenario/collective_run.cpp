@@ -126,4 +126,13 @@ std::expected<void, std::string> CollectiveRun::trace(const CollectiveSettings& 
   return model_.trace(spec, plan_, visit);
 }
 
+std::expected<nccl::ChunkWork, std::string> CollectiveRun::work(const CollectiveSettings& settings,
+                                                                std::int64_t bytes) {
+  cuda::CollectiveSpec spec;
+  spec.kind = settings.kind;
+  spec.bytes.count = bytes;
+  spec.type = settings.type;
+  return model_.work(spec, plan_);
+}
+
 }  // namespace shardsim::scenario

@@ -65,6 +65,9 @@ class CollectiveRun {
   /// Every message of the collective at chunk level. The error says why there is none.
   std::expected<void, std::string> trace(const CollectiveSettings& settings, std::int64_t bytes,
                                          const nccl::TraceVisitor& visit);
+  /// What the kernels are told. The error says why there is nothing.
+  std::expected<nccl::ChunkWork, std::string> work(const CollectiveSettings& settings,
+                                                   std::int64_t bytes);
   const std::set<std::string>& notes() const { return model_.notes(); }
 
  private:

@@ -214,4 +214,32 @@ void ChunkedCollective::trace(const TraceVisitor& visit) const {
   }
 }
 
+ChunkWork ChunkedCollective::work() const {
+  ChunkWork made;
+  made.algorithm = choice_.algorithm;
+  made.protocol = choice_.protocol;
+  made.ranks = planned_.shape.ranks();
+  made.element_bytes = scheduled_.element_bytes;
+  made.step_bytes =
+      planned_.selector->schedule_inputs().buffer_bytes[choice_.protocol] / steps_per_buffer;
+  if (scheduled_.elements == 0) return made;
+  std::int64_t offset = 0;
+  for (int channel = range_.first; channel <= range_.last; ++channel) {
+    const ChannelLoad load = load_of(channel);
+    const Chunking& chunking = range_.part(channel).chunking;
+    ChannelWork& one = made.channels.emplace_back();
+    one.channel = channel;
+    one.offset_bytes = offset;
+    one.bytes = load.bytes;
+    one.chunk_bytes = load.chunk_bytes;
+    one.slices = chunking.chunk_steps / chunking.slice_steps;
+    one.slice_steps = chunking.slice_steps;
+    const auto at = static_cast<std::size_t>(channel);
+    if (at < rings_.size()) one.ring = rings_[at];
+    if (at < trees_.size()) one.tree = trees_[at];
+    offset += load.bytes;
+  }
+  return made;
+}
+
 }  // namespace shardsim::nccl

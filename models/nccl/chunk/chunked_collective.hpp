@@ -13,6 +13,7 @@
 #include "models/nccl/chunk/channel_engine.hpp"
 #include "models/nccl/chunk/chunk_costs.hpp"
 #include "models/nccl/chunk/chunk_result.hpp"
+#include "models/nccl/chunk/chunk_work.hpp"
 #include "models/nccl/chunk/ring_program.hpp"
 #include "models/nccl/connect.hpp"
 #include "models/nccl/planner.hpp"
@@ -31,6 +32,8 @@ class ChunkedCollective {
   ChunkResult run(SteadyState steady = SteadyState::skip) const;
   /// Every message, in the order of the trace. Times count from the start of the kernels.
   void trace(const TraceVisitor& visit) const;
+  /// What the kernels are told; rings and trees only.
+  ChunkWork work() const;
 
  private:
   template <class Visit>

@@ -142,4 +142,16 @@ void MessageExchange::trace(const TraceVisitor& visit) const {
   }
 }
 
+ChunkWork MessageExchange::work(const PerProtocol<std::int64_t>& buffer_bytes) const {
+  ChunkWork made;
+  made.protocol = cut_.protocol;
+  made.ranks = rules_.ranks();
+  // A step of the Simple protocol is a chunk here.
+  made.step_bytes = cut_.protocol == Protocol::simple
+                        ? cut_.chunk_bytes
+                        : buffer_bytes[cut_.protocol] / steps_per_buffer;
+  made.messages = {bytes_, cut_, rules_.channels, rules_.group_size, rounds_};
+  return made;
+}
+
 }  // namespace shardsim::nccl

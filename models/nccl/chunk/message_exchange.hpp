@@ -14,6 +14,7 @@
 
 #include "models/nccl/chunk/channel_engine.hpp"
 #include "models/nccl/chunk/chunk_result.hpp"
+#include "models/nccl/chunk/chunk_work.hpp"
 #include "models/nccl/chunk/message_schedule.hpp"
 #include "models/nccl/collective_timing.hpp"
 
@@ -29,6 +30,8 @@ class MessageExchange {
   ChunkResult run() const;
   /// Every message, in the order of the trace. Times count from the start of the kernels.
   void trace(const TraceVisitor& visit) const;
+  /// What the kernels are told. `buffer_bytes` of a connection, by protocol.
+  ChunkWork work(const PerProtocol<std::int64_t>& buffer_bytes) const;
 
  private:
   struct Row {

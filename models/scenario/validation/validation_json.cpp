@@ -75,10 +75,24 @@ Json fit_json(const FitReport& report) {
   return {{"rows", std::move(rows)}, {"summary", std::move(summary)}};
 }
 
+Json references_json(const std::vector<ReferenceSequence>& sequences) {
+  Json list = Json::array();
+  for (const ReferenceSequence& one : sequences) {
+    list.push_back(
+        {{"log", one.log},
+         {"sizes", one.sizes},
+         {"rows", one.rows},
+         {"equal", one.difference.empty()},
+         {"first_difference", one.difference.empty() ? Json(nullptr) : Json(one.difference)}});
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string to_json(const ValidationReport& report, const ScalingReport* scaling,
-                    const LeaveOneOutReport* leave_one_out, const FitReport* fit) {
+                    const LeaveOneOutReport* leave_one_out, const FitReport* fit,
+                    const std::vector<ReferenceSequence>* references) {
   Json rows = Json::array();
   for (const ValidationRow& row : report.rows) {
     rows.push_back({{"id", row.id},
@@ -101,6 +115,7 @@ std::string to_json(const ValidationReport& report, const ScalingReport* scaling
   if (scaling != nullptr) json["scaling"] = scaling_json(*scaling);
   if (leave_one_out != nullptr) json["leave_one_out"] = leave_one_out_json(*leave_one_out);
   if (fit != nullptr) json["fit"] = fit_json(*fit);
+  if (references != nullptr) json["reference"] = references_json(*references);
   return json.dump(1) + "\n";
 }
 
