@@ -17,6 +17,15 @@ void ClusterSpec::describe(Fields<ClusterSpec>& fields) {
       .optional("gpus_per_node", &ClusterSpec::gpus_per_node,
                 "GPUs used in each node; all of them if left out.")
       .range(1, 1024);
+  fields
+      .optional("gpu_speed_spread", &ClusterSpec::gpu_speed_spread,
+                "Standard deviation of the rate at which GPUs of one kind compute, between GPUs. "
+                "A job's kernels run at the pace that its slowest GPU is expected to have: "
+                "matrix products and attention of N GPUs take 1 + spread x E times as long, E the "
+                "mean of the largest of N standard normal draws. By default 1.75 %: a range of 5 % "
+                "among 8 GPUs (ml-engineering, accelerators). `jitter: {gpu: ...}` draws speeds "
+                "instead.")
+      .range(simcore::Fraction{0}, simcore::Fraction{0.25});
 }
 
 void NcclSpec::describe(Fields<NcclSpec>& fields) {

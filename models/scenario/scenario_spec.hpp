@@ -30,6 +30,7 @@ struct ClusterSpec {
   std::string topology;
   std::int64_t nodes = 1;
   std::optional<std::int64_t> gpus_per_node;
+  simcore::Fraction gpu_speed_spread{0.0175};
   static void describe(simcore::Fields<ClusterSpec>& fields);
 };
 
