@@ -249,12 +249,17 @@ void TransformerWorkload::loss_metrics(ProgramRecorder& recorder) {
     return recorder.allocate(bytes, ProgramRecorder::compute_stream, MemoryKind::activations, name);
   };
   const TensorId kept = hold(logits, "logits");
-  const Bytes traffic = wide * 2 + (casts ? logits + wide : Bytes{0});
+  const auto pass_over = [&](const char* name, MemoryBoundKind kind, Bytes traffic) {
+    launch(recorder, streaming(context_, Pass::forward, name, KernelCategory::loss, kind, traffic));
+  };
   for (std::int64_t metric = 0; metric < loss_metrics_; ++metric) {
-    std::vector<TensorId> copies{hold(wide, "metric.log_softmax")};
-    if (casts) copies.push_back(hold(wide, "metric.float"));
-    launch(recorder, streaming(context_, Pass::forward, "loss.metric", KernelCategory::loss,
-                               MemoryBoundKind::cross_entropy, traffic, casts ? 3 : 2));
+    std::vector<TensorId> copies;
+    if (casts) {
+      copies.push_back(hold(wide, "metric.float"));
+      pass_over("metric.float", MemoryBoundKind::stream, logits + wide);
+    }
+    copies.push_back(hold(wide, "metric.log_softmax"));
+    pass_over("metric.log_softmax", MemoryBoundKind::softmax, wide * 2);
     for (const TensorId copy : copies) recorder.free(copy);
   }
   recorder.free(kept);
