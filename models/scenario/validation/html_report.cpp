@@ -222,7 +222,8 @@ std::string reasons_section(const ValidationReport& report) {
   const auto counted = reasons(report);
   if (counted.empty()) return {};
   std::string text =
-      "<h2>Runs without a forecast</h2>\n<div class=\"scroll\"><table>\n<tr><th>reason</th>"
+      "<p>" + html_text(to_text(mapped_share(report))) +
+      "</p>\n<h2>Runs without a forecast</h2>\n<div class=\"scroll\"><table>\n<tr><th>reason</th>"
       "<th>runs</th></tr>\n";
   for (const auto& [reason, count] : counted) {
     text += fmt::format("<tr><td>{}</td><td>{}</td></tr>\n", html_text(reason), count);
