@@ -20,6 +20,15 @@ void ClusterSpec::describe(Fields<ClusterSpec>& fields) {
   fields.optional("routing", &ClusterSpec::routing,
                   "Which of several equally short ways data takes, instead of what the topology's "
                   "`fabric.routing` says.");
+  fields
+      .optional("gpu_speed_spread", &ClusterSpec::gpu_speed_spread,
+                "Standard deviation of the rate at which GPUs of one kind compute, between GPUs. "
+                "A job's kernels run at the pace that its slowest GPU is expected to have: "
+                "matrix products and attention of N GPUs take 1 + spread x E times as long, E the "
+                "mean of the largest of N standard normal draws. By default 1.75 %: a range of 5 % "
+                "among 8 GPUs (ml-engineering, accelerators). `jitter: {gpu: ...}` draws speeds "
+                "instead.")
+      .range(simcore::Fraction{0}, simcore::Fraction{0.25});
 }
 
 void NcclSpec::describe(Fields<NcclSpec>& fields) {

@@ -37,6 +37,7 @@ struct ClusterSpec {
   std::int64_t nodes = 1;
   std::optional<std::int64_t> gpus_per_node;
   std::optional<network::RoutingSpec> routing;  ///< instead of the topology's
+  simcore::Fraction gpu_speed_spread{0.0175};
   static void describe(simcore::Fields<ClusterSpec>& fields);
 };
 

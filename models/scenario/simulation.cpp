@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "models/cuda/memory_rehearsal.hpp"
+#include "models/gpu/speed_spread.hpp"
 #include "models/scenario/simulation_state.hpp"
 
 namespace shardsim::scenario {
@@ -84,12 +85,27 @@ void Simulation::State::set_up_ranks() {
   persistent.assign(ranks.size(), Bytes{});
 }
 
+namespace {
+
+/// The GPU whose pace a job of `ranks` takes. Speeds that the scenario draws need no expectation.
+gpu::GpuSpec pace_setter(const Experiment& experiment, std::size_t ranks) {
+  const ScenarioSpec& spec = experiment.scenario.spec;
+  const bool drawn = std::ranges::any_of(spec.perturb, [](const PerturbationSpec& one) {
+    return one.jitter && !one.rank && one.jitter->gpu.value > 0;
+  });
+  const simcore::Fraction spread = drawn ? simcore::Fraction{0} : spec.cluster.gpu_speed_spread;
+  return gpu::slowest_of(experiment.gpu, static_cast<std::int64_t>(ranks), spread);
+}
+
+}  // namespace
+
 void Simulation::State::add_job(const cuda::Program& program, const RankLayout& layout, int job) {
   const auto first_instance = static_cast<std::uint32_t>(transfers.size());
   for (const nccl::CommunicatorSpec& one : layout.communicators) backend.add_communicator(one);
   transfers.resize(first_instance + layout.communicators.size());
   times.push_back(std::make_unique<cuda::KernelTimes>(
-      kernel_times(program, experiment.gpu, collective_loads(program, layout, first_instance))));
+      kernel_times(program, pace_setter(experiment, layout.slot_of_rank.size()),
+                   collective_loads(program, layout, first_instance))));
   for (std::size_t slot = 0; slot < layout.ranks.size(); ++slot) {
     cuda::RankSetup setup;
     setup.rank = layout.ranks[slot];

@@ -66,6 +66,7 @@ void record_backward(UnitRecorder& recorder, ShardingStrategy& strategy) {
   model.embedding_backward(program);
   strategy.post_backward(root_unit);
   strategy.finish_backward();
+  model.loss_metrics(program);
 }
 
 MicroBatch micro_batch(GradientSync sync, bool last) {

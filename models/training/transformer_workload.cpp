@@ -66,6 +66,7 @@ TransformerWorkload::TransformerWorkload(const TransformerShape& shape, const Wo
       block_parameters_(training::block_parameters(shape)),
       root_gradient_bytes_(gradient_bytes(root_parameters_, context_.element_bytes())),
       block_gradient_bytes_(gradient_bytes(block_parameters_, context_.element_bytes())),
+      loss_metrics_(spec.loss_metrics),
       block_graph_(block_graph(shape_, context_, block_parameters_, spec.attention)),
       head_graph_(head_graph(shape_, context_, root_parameters_)),
       loss_graph_(loss_graph(shape_, context_, loss_bytes_per_logit(spec))) {
@@ -235,6 +236,33 @@ void TransformerWorkload::embedding_backward(ProgramRecorder& recorder) {
                              root_gradient_bytes_[0] * 3));
   recorder.free(table);
   gradient_ready(recorder, {root_unit, 0, *std::exchange(tied_gradient_, std::nullopt)});
+}
+
+/// PyTorch's own cross-entropy under autocast: the logits cast up, their log-softmax beside them.
+/// That the logits live through backward for it is left out.
+void TransformerWorkload::loss_metrics(ProgramRecorder& recorder) {
+  if (loss_metrics_ == 0) return;
+  const Bytes logits = context_.activation(shape_.vocabulary);
+  const Bytes wide{context_.tokens() * shape_.vocabulary * 4};
+  const bool casts = wide > logits;
+  const auto hold = [&recorder](Bytes bytes, const char* name) {
+    return recorder.allocate(bytes, ProgramRecorder::compute_stream, MemoryKind::activations, name);
+  };
+  const TensorId kept = hold(logits, "logits");
+  const auto pass_over = [&](const char* name, MemoryBoundKind kind, Bytes traffic) {
+    launch(recorder, streaming(context_, Pass::forward, name, KernelCategory::loss, kind, traffic));
+  };
+  for (std::int64_t metric = 0; metric < loss_metrics_; ++metric) {
+    std::vector<TensorId> copies;
+    if (casts) {
+      copies.push_back(hold(wide, "metric.float"));
+      pass_over("metric.float", MemoryBoundKind::stream, logits + wide);
+    }
+    copies.push_back(hold(wide, "metric.log_softmax"));
+    pass_over("metric.log_softmax", MemoryBoundKind::softmax, wide * 2);
+    for (const TensorId copy : copies) recorder.free(copy);
+  }
+  recorder.free(kept);
 }
 
 void TransformerWorkload::optimizer(ProgramRecorder& recorder, std::int64_t parameters,

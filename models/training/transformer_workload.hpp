@@ -64,6 +64,7 @@ class TransformerWorkload final : public Workload {
   void head_backward(cuda::ProgramRecorder& recorder) override;
   void block_backward(cuda::ProgramRecorder& recorder, int block) override;
   void embedding_backward(cuda::ProgramRecorder& recorder) override;
+  void loss_metrics(cuda::ProgramRecorder& recorder) override;
   void optimizer(cuda::ProgramRecorder& recorder, std::int64_t parameters,
                  std::int64_t tensors) override;
 
@@ -95,6 +96,7 @@ class TransformerWorkload final : public Workload {
   std::vector<ParameterShape> block_parameters_;
   std::vector<simcore::Bytes> root_gradient_bytes_;
   std::vector<simcore::Bytes> block_gradient_bytes_;
+  std::int64_t loss_metrics_;
   OperatorGraph block_graph_;
   OperatorGraph head_graph_;
   OperatorGraph loss_graph_;

@@ -112,6 +112,8 @@ class Workload {
   virtual void head_backward(cuda::ProgramRecorder& recorder) = 0;
   virtual void block_backward(cuda::ProgramRecorder& recorder, int block) = 0;
   virtual void embedding_backward(cuda::ProgramRecorder& recorder) = 0;
+  /// What the training loop computes of a micro-batch only to report it, after its backward.
+  virtual void loss_metrics(cuda::ProgramRecorder&) {}
   /// The kernels of one optimizer step over `parameters` elements held by this rank in `tensors`
   /// tensors. The optimizer's state and temporaries are the strategy's to allocate.
   virtual void optimizer(cuda::ProgramRecorder& recorder, std::int64_t parameters,

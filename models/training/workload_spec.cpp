@@ -13,10 +13,11 @@ using simcore::Diagnostics;
 namespace {
 
 /// Keys that only make sense for a model: beside prescribed times they would be ignored.
-constexpr std::array<std::string_view, 9> model_keys{
+constexpr std::array<std::string_view, 10> model_keys{
     "sequence_length",      "micro_batch_size", "activation_checkpointing",
     "checkpoint_every",     "precision",        "attention",
-    "recompute_early_stop", "compile",          "loss_bytes_per_logit"};
+    "recompute_early_stop", "compile",          "loss_bytes_per_logit",
+    "loss_metrics"};
 
 void check_source(const WorkloadSpec& spec, const ConfigNode& node, Diagnostics& diagnostics) {
   if (!spec.model && !spec.explicit_times) {
@@ -83,6 +84,11 @@ void WorkloadSpec::describe(simcore::Fields<WorkloadSpec>& fields) {
           "fp32). Less than an fp32 copy beside the logits means a fused loss; a chunked one "
           "holds about 2.")
       .range(2, 20);
+  fields
+      .optional("loss_metrics", &WorkloadSpec::loss_metrics,
+                "Cross-entropies besides the loss that the training loop takes of every "
+                "micro-batch's logits, only to report them: Composer's train metrics are 2.")
+      .range(0, 16);
 }
 
 void WorkloadSpec::check(const WorkloadSpec& spec, const ConfigNode& node,

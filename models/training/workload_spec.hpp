@@ -32,6 +32,7 @@ struct WorkloadSpec {
   AttentionKind attention = AttentionKind::flash;
   bool compile = false;
   std::optional<double> loss_bytes_per_logit;
+  std::int64_t loss_metrics = 0;
 
   static void describe(simcore::Fields<WorkloadSpec>& fields);
   static void check(const WorkloadSpec& spec, const simcore::ConfigNode& node,

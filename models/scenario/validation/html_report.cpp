@@ -242,7 +242,8 @@ std::string rows_section(const ValidationReport& report) {
 std::string reasons_section(const ValidationReport& report) {
   const auto counted = reasons(report);
   if (counted.empty()) return {};
-  std::string text = "<h2>Runs without a forecast</h2>\n" +
+  std::string text = "<p>" + html_text(to_text(mapped_share(report))) +
+                     "</p>\n<h2>Runs without a forecast</h2>\n" +
                      fmt::format(scrolling, "Runs without a forecast") +
                      "<tr><th>reason</th>"
                      "<th>runs</th></tr>\n";

@@ -79,6 +79,15 @@ std::vector<ValidationGroup> groups_of(const TrainingRun& run, training::Strateg
   return groups;
 }
 
+bool ought_to_map(const TrainingRun& run) {
+  const auto alone = [&run](std::string_view degree) { return run.count(degree).value_or(1) == 1; };
+  const std::string& framework = run.text("framework");
+  const std::string& trust = run.text("trust");
+  return (framework.starts_with("FSDP") || framework.starts_with("SimpleFSDP")) &&
+         (trust == "A" || trust == "B") && run.text("sim_ready") == "Y" && alone("tp") &&
+         alone("pp") && alone("cp");
+}
+
 class Validation {
  public:
   explicit Validation(const TrainingValidation& options) : options_(options) {}
@@ -93,6 +102,7 @@ class Validation {
     if (!scenario) {
       ValidationRow row;
       row.id = run.text("row_id");
+      row.ought_to_map = ought_to_map(run);
       row.why_not = scenario.error();
       if (step || !memory) add_row(row, step_time, step);
       if (memory) add_row(row, peak_memory, memory);
@@ -100,6 +110,7 @@ class Validation {
     }
     ValidationRow row;
     row.id = run.text("row_id");
+    row.ought_to_map = ought_to_map(run);
     row.mapped = true;
     row.scored = run.text("trust") != "C";
     row.source = run.text("source_id");

@@ -112,6 +112,9 @@ std::string to_json(const ValidationReport& report, const ScalingReport* scaling
                        {"bias", one.bias}});
   }
   Json json{{"rows", std::move(rows)}, {"summary", std::move(summary)}};
+  if (const MappedShare share = mapped_share(report); share.runs > 0) {
+    json["fsdp_runs"] = {{"runs", share.runs}, {"mapped", share.mapped}};
+  }
   if (scaling != nullptr) json["scaling"] = scaling_json(*scaling);
   if (leave_one_out != nullptr) json["leave_one_out"] = leave_one_out_json(*leave_one_out);
   if (fit != nullptr) json["fit"] = fit_json(*fit);

@@ -84,6 +84,25 @@ std::vector<std::pair<std::string, std::size_t>> reasons(const ValidationReport&
   return counted;
 }
 
+MappedShare mapped_share(const ValidationReport& report) {
+  std::map<std::string, bool> runs;
+  for (const ValidationRow& row : report.rows) {
+    if (row.ought_to_map) runs[row.id] |= row.mapped;
+  }
+  MappedShare share{.runs = runs.size()};
+  for (const auto& [id, mapped] : runs) share.mapped += mapped ? 1 : 0;
+  return share;
+}
+
+std::string to_text(const MappedShare& share) {
+  if (share.runs == 0) return {};
+  return fmt::format(
+      "{} of {} FSDP runs (trust A and B; no tensor, pipeline or context parallelism; all settings "
+      "known) have a forecast: {:.1f} %",
+      share.mapped, share.runs,
+      100 * static_cast<double>(share.mapped) / static_cast<double>(share.runs));
+}
+
 std::string to_text(const ValidationReport& report) {
   std::string text;
   std::size_t width = 20;
@@ -94,6 +113,9 @@ std::string to_text(const ValidationReport& report) {
     text +=
         fmt::format("{:<{}} {:>5} {:>7.1f} % {:>7.1f} % {:>+7.1f} %\n", one.group, width, one.rows,
                     one.median_abs_error * 100, one.p90_abs_error * 100, one.bias * 100);
+  }
+  if (const std::string share = to_text(mapped_share(report)); !share.empty()) {
+    text += "\n" + share + "\n";
   }
   const auto counted = reasons(report);
   if (counted.empty()) return text;

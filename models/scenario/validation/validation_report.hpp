@@ -38,6 +38,9 @@ struct ValidationRow {
   std::string source;
   std::string family;        ///< "FSDP", "DDP" or "ZeRO"
   std::optional<bool> fits;  ///< whether the forecast has enough memory; nothing without one
+  /// FSDP of trust A or B without tensor, pipeline and context parallelism, all of whose settings
+  /// the table knows: a run that ought to have a forecast.
+  bool ought_to_map = false;
 
   /// Nothing without both numbers.
   std::optional<double> relative_error() const;
@@ -74,6 +77,16 @@ std::string to_json(const ValidationReport& report);
 
 /// Reasons why runs have no forecast and how many runs (not lines) they concern, most first.
 std::vector<std::pair<std::string, std::size_t>> reasons(const ValidationReport& report);
+
+/// Of the runs (not lines) that ought to have a forecast, how many there are and how many have one.
+struct MappedShare {
+  std::size_t runs = 0;
+  std::size_t mapped = 0;
+};
+MappedShare mapped_share(const ValidationReport& report);
+
+/// mapped_share in words; empty without such runs.
+std::string to_text(const MappedShare& share);
 
 /// For people: errors by group, then the reasons why runs have no forecast, most frequent first.
 std::string to_text(const ValidationReport& report);

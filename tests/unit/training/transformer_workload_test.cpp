@@ -169,6 +169,19 @@ TEST_CASE("a loss without room for an fp32 copy of the logits moves 6 bytes a lo
   CHECK(bytes_a_logit(12, true) == 26);
 }
 
+TEST_CASE("a metric casts all logits up and takes their log-softmax, and holds nothing after") {
+  const TransformerShape shape = small_llama();
+  WorkloadSpec spec = sequences(256);
+  const Replay without(record_step(shape, spec));
+  CHECK(streamed_bytes_of(record_step(shape, spec), "metric.log_softmax") == 0);
+  spec.loss_metrics = 2;
+  const cuda::Program program = record_step(shape, spec);
+  const auto logits = static_cast<double>(256 * shape.vocabulary);
+  CHECK(streamed_bytes_of(program, "metric.float") == 2 * 6 * logits);
+  CHECK(streamed_bytes_of(program, "metric.log_softmax") == 2 * 8 * logits);
+  CHECK(Replay(program).live() == without.live());
+}
+
 TEST_CASE("steps record alike, and deterministically") {
   TransformerWorkload one(small_gpt(), sequences(64), {});
   TransformerWorkload two(small_gpt(), sequences(64), {});
