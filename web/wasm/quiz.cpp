@@ -1,7 +1,7 @@
 // What the quiz page asks for: runs of questions, verdicts on their claims, runs of its sliders.
 //
 // The same code as `shardsim quiz solve` carries out, measures and judges, on bundled files: the
-// bank is `quiz/`, beside `scenarios/` and `topologies/`.
+// bank is `quiz/bank/`, beside `scenarios/` and `topologies/`.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,7 +26,7 @@ const scenario::DataFolders& folders() {
 /// The bank and the runs carried out so far; no bank if the files have errors.
 struct Quiz {
   simcore::Diagnostics diagnostics;
-  std::optional<quiz::QuestionBank> bank = quiz::load_question_bank("quiz", diagnostics);
+  std::optional<quiz::QuestionBank> bank = quiz::load_question_bank("quiz/bank", diagnostics);
   quiz::EvidenceRuns runs{folders()};
 };
 
