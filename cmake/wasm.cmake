@@ -8,8 +8,7 @@ include(ExternalProject)
 include(ProcessorCount)
 
 set(SHARDSIM_HAS_WASM OFF)
-find_program(SHARDSIM_WASM_CXX NAMES
-  clang++-22 clang++-21 clang++-20 clang++-19 clang++-18 clang++-17)
+find_program(SHARDSIM_WASM_CXX NAMES clang++-22 clang++-21 clang++-20 clang++-19)
 find_path(SHARDSIM_WASM_LIBCXX c++/v1/vector PATHS /usr/include/wasm32-wasi NO_DEFAULT_PATH)
 if(NOT SHARDSIM_WASM_CXX OR NOT SHARDSIM_WASM_LIBCXX OR NOT SHARDSIM_HAS_WEB)
   message(STATUS "No WebAssembly tools: the quiz page will show recorded evidence")

@@ -124,7 +124,8 @@ export function explorer(place, quiz) {
     }
     said.classList.remove("over");
     const { facts } = run;
-    said.textContent = words.say("explore_said", { step: words.quantity(facts.step), exposed: words.quantity(facts.exposed), memory: words.quantity(facts.peak) });
+    // At first the result of the question is what is announced.
+    if (turn > 1) said.textContent = words.say("explore_said", { step: words.quantity(facts.step), exposed: words.quantity(facts.exposed), memory: words.quantity(facts.peak) });
     const rows = ["step", "compute", "communication", "exposed", "hidden_share", "sent", "state", "peak"].map((fact) => {
       const write = (quantity) => (fact === "hidden_share" ? words.format.percent(quantity.value) : words.quantity(quantity));
       return [words.facts[fact], write(before.facts[fact]), write(facts[fact])];
