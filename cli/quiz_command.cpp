@@ -162,8 +162,9 @@ class QuizCommand {
     if (written != exit_success) return written;
     std::cout << file.string() << '\n';
     if (module.empty()) {
-      std::cerr << "shardsim quiz: there is no simulator for pages in this build, so the page shows "
-                   "the evidence recorded now: tools/setup web, then build again\n";
+      std::cerr
+          << "shardsim quiz: there is no simulator for pages in this build, so the page shows "
+             "the evidence recorded now: tools/setup web, then build again\n";
     }
     return exit_success;
   }

@@ -136,10 +136,7 @@ class DataWriter {
  public:
   DataWriter(const QuestionBank& bank, const std::vector<AnsweredQuestion>& questions,
              const std::string& scenarios, Recording recording)
-      : bank_(bank),
-        questions_(questions),
-        scenarios_(scenarios),
-        recording_(recording) {}
+      : bank_(bank), questions_(questions), scenarios_(scenarios), recording_(recording) {}
 
   std::string write(const std::string& version) {
     number_runs();
@@ -155,7 +152,8 @@ class DataWriter {
     for (const AnsweredQuestion& answered : questions_) questions.push_back(question(answered));
     Json runs = Json::array();
     for (const EvidenceRun* run : runs_) runs.push_back(run_json(*run));
-    const Json document{{"schema", "shardsim.quiz-data/1"}, {"version", version},
+    const Json document{{"schema", "shardsim.quiz-data/1"},
+                        {"version", version},
                         {"guide", bank_.spec.guide},
                         {"languages", std::move(languages)},
                         {"sources", std::move(sources)},

@@ -69,6 +69,14 @@ export function chartWords(words) {
         return words.has(key) ? name.replace(plain, say(key)) : name;
       },
     },
+    memory: {
+      table,
+      tableWords,
+      kinds,
+      format,
+      readout: words.page.allocated,
+      columns: { time: labels.time, total: labels.memory_per_gpu },
+    },
     plain: { table, tableWords, format },
   };
 }

@@ -3,6 +3,7 @@
 import { h } from "../parts/dom.js";
 import { lineChart } from "../parts/line_chart.js";
 import { memoryBars } from "../parts/memory_bars.js";
+import { memoryOverTime } from "../parts/memory_over_time.js";
 import { streamTimeline } from "../parts/stream_timeline.js";
 import { timeWindow } from "../parts/time_window.js";
 import { factBars } from "./fact_bars.js";
@@ -43,7 +44,20 @@ function timelines(container, named, words, charts) {
       window,
       first: i === 0,
     });
+    if (run.memory_ns) memoryLine(container, run, name, words, charts, window);
   }
+}
+
+/** Order of what `memory_ns` holds after the time. */
+const KINDS = ["parameters", "gradients", "optimizer", "activations", "gathered_parameters", "communication_buffers", "other"];
+
+function memoryLine(container, run, name, words, charts, window) {
+  const data = {
+    time_s: run.memory_ns.map(([time]) => time * 1e-9),
+    kinds: Object.fromEntries(KINDS.map((kind, i) => [kind, run.memory_ns.map((point) => point[i + 1])])),
+  };
+  const title = words.say("memory_over_time", { run: name });
+  memoryOverTime(container, data, { ...charts.memory, title }, { window, step_s: run.streams.step_ns * 1e-9, level: LEVEL });
 }
 
 /** One run's streams; `first` of several explains them. */

@@ -10,7 +10,7 @@ export function overview(main, quiz) {
   const levels = [...new Set(data.questions.map((question) => question.level))];
   const first = data.questions.findIndex((question) => !answers[question.id]);
   const answered = Object.keys(answers).length;
-  main.append(
+  const parts = [
     quiz.heading(words.say("title")),
     h("p", { class: "lead" }, words.say("covers")),
     h("p", {}, words.say("method")),
@@ -30,7 +30,8 @@ export function overview(main, quiz) {
     h("h2", {}, words.say("preview")),
     h("ol", { class: "preview" }, ...data.questions.map((question) => previewed(question, quiz))),
     h("p", { class: "hint" }, words.say(progress.kept ? "kept" : "not_kept")),
-  );
+  ];
+  main.append(...parts.filter(Boolean));
 }
 
 function previewed(question, quiz) {

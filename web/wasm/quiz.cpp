@@ -86,8 +86,9 @@ std::uint32_t run_of_sliders(const Json& wanted) {
   const auto run = quiz::try_out(spec, folders());
   if (run) return reply(run_data(*run, "scenarios", detail_of(wanted)).dump());
   const bool full = run.error().kind == scenario::FailureKind::out_of_memory;
-  Json failed{{"failed", {{"kind", full ? "out_of_memory" : "impossible"},
-                          {"message", run.error().message}}}};
+  Json failed{
+      {"failed",
+       {{"kind", full ? "out_of_memory" : "impossible"}, {"message", run.error().message}}}};
   failed["command"] = quiz::command_of(spec, "scenarios");
   if (run.error().result) {
     failed["result"] = Json::parse(scenario::to_json(*run.error().result));
