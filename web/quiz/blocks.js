@@ -16,7 +16,7 @@ export function commandBlock(text, words) {
   const block = h("div", { class: "copy-block" }, pre);
   if (navigator.clipboard) {
     const status = h("span", { class: "status", role: "status" });
-    const copy = h("button", { type: "button" }, words.say("copy"));
+    const copy = h("button", { type: "button" }, words.say("copy_text"));
     copy.addEventListener("click", async () => {
       try {
         await navigator.clipboard.writeText(text);

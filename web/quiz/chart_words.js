@@ -12,8 +12,9 @@ export function chartWords(words) {
     communication_buffers: say("communication_buffers"),
     other: say("other"),
   };
+  const held = { ...kinds, activations: say("activations"), gathered_parameters: say("gathered") };
   return {
-    kinds,
+    held,
     bars: {
       table,
       tableWords,
@@ -72,7 +73,7 @@ export function chartWords(words) {
     memory: {
       table,
       tableWords,
-      kinds,
+      kinds: held,
       format,
       readout: words.page.allocated,
       columns: { time: labels.time, total: labels.memory_per_gpu },

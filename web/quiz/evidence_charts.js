@@ -33,7 +33,7 @@ export function memoryView(container, named, words, charts, title) {
   memoryBars(container, bars, { ...charts.bars, title, used }, { level: LEVEL });
 }
 
-function timelines(container, named, words, charts) {
+function timelines(container, named, words, charts, withMemory) {
   const drawable = named.filter(({ run }) => run.streams);
   if (drawable.length === 0) return;
   const longest = Math.max(...drawable.map(({ run }) => run.streams.step_ns));
@@ -44,7 +44,7 @@ function timelines(container, named, words, charts) {
       window,
       first: i === 0,
     });
-    if (run.memory_ns) memoryLine(container, run, name, words, charts, window);
+    if (run.memory_ns && withMemory.has(name)) memoryLine(container, run, name, words, charts, window);
   }
 }
 
@@ -121,13 +121,14 @@ function bars(container, fact, named, words, charts) {
 }
 /** All views of a question whose runs have been made. */
 export function evidenceCharts(container, question, runs, words, charts) {
+  const withMemory = new Set(question.show.filter((view) => view.kind === "memory").flatMap((view) => view.runs.map((id) => words.runs[id])));
   for (const view of question.show) {
     const named = view.runs.map((id) => ({ name: words.runs[id], run: runs[id] }));
     const facts = view.facts ?? [];
     const place = h("div", { class: facts.length > 0 ? "charts" : "views" });
     container.append(place);
     if (view.kind === "memory") memoryView(place, named, words, charts, words.labels.memory_per_gpu);
-    if (view.kind === "timeline") timelines(place, named, words, charts);
+    if (view.kind === "timeline") timelines(place, named, words, charts, withMemory);
     if (view.kind === "curve") for (const fact of facts) curve(place, view, fact, named, words, charts);
     if (view.kind === "bars") for (const fact of facts) bars(place, fact, named, words, charts);
   }

@@ -142,7 +142,7 @@ export function explorer(place, quiz) {
     });
     const bars = [bar(words.say("before"), before)];
     if (run.result) bars.push(bar(words.say("now"), run));
-    memoryBars(shown, bars, { ...charts.bars, title: words.say("memory_peak") }, { level: LEVEL });
+    memoryBars(shown, bars, { ...charts.bars, kinds: charts.held, title: words.say("memory_peak") }, { level: LEVEL });
   }
 
   /** The other numbers of GPUs are simulated once what was asked for is on the screen. */
