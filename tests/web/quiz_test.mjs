@@ -148,6 +148,12 @@ for (const tag of tags) {
       await page.evaluate((hash) => (location.hash = hash), `#${tag}/q5`);
       await settled(page);
       assert.deepEqual(await violations(page), [], name);
+      await tabTo(page, "button[type=submit]");
+      await page.keyboard.press("Enter");
+      assert.equal(await page.locator("[role=alert]").textContent(), data.languages[tag].page.incomplete);
+      assert.deepEqual(await violations(page), [], name);
+      await page.reload();
+      await settled(page);
       await answer(page, 1, 3);
       assert.deepEqual(await violations(page), [], name);
       await page.evaluate((hash) => (location.hash = hash), `#${tag}/result`);

@@ -16,7 +16,7 @@ const PARTS = [
   ["gathered_at_turn", "gathered_parameters"],
   ["activations", "activations"],
 ];
-const LEVEL = 4;
+const LEVEL = 3;
 
 /** What a run of a strategy is called whatever its number of GPUs. */
 const familyOf = (run) => (run.scenario === "ddp" ? "ddp" : "fsdp");

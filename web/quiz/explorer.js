@@ -8,7 +8,7 @@ import { chartWords } from "./chart_words.js";
 import { curveChart, timeline } from "./evidence_charts.js";
 import { nextFrame } from "./evidence_source.js";
 
-const LEVEL = 4;
+const LEVEL = 3;
 const KINDS = ["parameters", "optimizer", "gradients", "gathered_parameters", "communication_buffers", "other", "activations"];
 const GPUS = "gpus";
 

@@ -207,8 +207,8 @@ function next(quiz, question) {
   const following = data.questions[k + 1];
   const all = data.questions.every((one) => progress.answers[one.id]);
   return h(
-    "nav",
-    { class: "actions onward", "aria-label": words.say("preview") },
+    "p",
+    { class: "actions onward" },
     following ? h("a", { class: "button primary", href: quiz.link(following.id) }, words.say("next_question")) : null,
     all || !following ? h("a", { class: `button ${following ? "" : "primary"}`, href: quiz.link("result") }, words.say("to_result")) : null,
     h("a", { class: "button", href: quiz.link("") }, words.say("to_overview")),
