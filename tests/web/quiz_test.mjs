@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, statSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -34,12 +34,16 @@ const NARROW = { width: 320, height: 640 };
 const TAKEN_IN = { en: {}, hi: { ...NARROW, dark: true, reduced: true }, ms: { dark: true } };
 const OTHERS = { light: {}, dark: { dark: true }, narrow: NARROW };
 
-async function open(place, options) {
-  const opened = await browser.open(`${file}`, options);
+async function open(place, options, from = file) {
+  const opened = await browser.open(from, options);
   const { page } = opened;
   await page.waitForFunction(() => document.documentElement.dataset.ready === "true");
-  await page.evaluate(() => localStorage.clear());
-  await page.evaluate((hash) => { location.hash = hash; location.reload(); }, place);
+  await page.evaluate((hash) => {
+    localStorage.clear();
+    history.replaceState(null, "", hash); // unlike a new hash, not heard by the page, which would save
+    location.reload();
+  }, place);
+  await page.waitForTimeout(200);
   await page.waitForFunction(() => document.documentElement.dataset.ready === "true");
   return opened;
 }
@@ -253,6 +257,34 @@ test("a browser that keeps nothing for a page from disk is no obstacle", async (
   await answer(page, 0, 0);
   assert.equal(await page.locator(".outcome.right").count(), 1);
   assert.deepEqual(problems, []);
+  await page.close();
+});
+
+test("without a simulator the page shows recorded evidence and says so; texts are never markup", async () => {
+  const NASTY = "</script><script>document.body.id='injected'</script><!-- <b>&amp; {{module}} 'quoted'";
+  const folder = join(scratch, "data");
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder);
+  for (const name of ["topologies", "scenarios"]) symlinkSync(join(root, name), join(folder, name));
+  cpSync(join(root, "quiz/bank"), join(folder, "quiz"), { recursive: true });
+  const english = join(folder, "quiz/en.yaml");
+  writeFileSync(english, readFileSync(english, "utf8").replace(/^  title: .*$/m, `  title: ${JSON.stringify(NASTY)}`));
+  const other = quiz("web", "--data", folder, "--out", join(scratch, "recorded")).trim();
+  assert.ok(existsSync(other));
+  const { page, requests, problems } = await open("#en", {}, other);
+  assert.equal(await page.locator("h1").textContent(), NASTY);
+  assert.equal(await page.title(), NASTY);
+  assert.equal(await page.locator("#injected").count(), 0);
+  const words = makeWords(data.languages.en);
+  assert.equal(await page.locator(".notice").textContent(), words.say("recorded", { version: data.version }));
+  await page.evaluate(() => (location.hash = "#en/q5"));
+  await settled(page);
+  await answer(page, 0, 3);
+  await sameNumbers(page, data.questions[4], words);
+  assert.equal(await page.locator(".timeline").count(), 3);
+  assert.equal(await page.locator(".explorer").count(), 0);
+  assert.deepEqual(await violations(page), []);
+  assert.deepEqual([...requests, ...problems], []);
   await page.close();
 });
 
