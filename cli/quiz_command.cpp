@@ -22,7 +22,10 @@
 #include "quiz/publish/answered_bank.hpp"
 #include "quiz/publish/exports.hpp"
 #include "quiz/publish/quiz_data.hpp"
+#include "quiz/publish/quiz_page.hpp"
 #include "quiz/session/conversation.hpp"
+#include "report/page.hpp"
+#include "simcore/text_file.hpp"
 
 namespace shardsim::cli {
 
@@ -35,6 +38,8 @@ constexpr int exit_impossible = 1;
 constexpr int exit_bad_input = 2;
 /// What a shell gives a program that an interrupt ended.
 constexpr int exit_interrupted = 130;
+/// The page that `quiz web` writes into a folder.
+constexpr const char* page_name = "fsdp-quiz.html";
 
 struct QuizArguments {
   std::string language;
@@ -141,7 +146,46 @@ class QuizCommand {
     return document(arguments_.out, to_quiz_data(*bank_, *answered, "scenarios", SHARDSIM_VERSION));
   }
 
+  int web() {
+    if (!report::has_pages()) return refuse(report::no_pages_message());
+    if (!load()) return exit_bad_input;
+    std::error_code failed;
+    fs::create_directories(arguments_.out, failed);
+    if (failed) return refuse("cannot make '" + arguments_.out + "': " + failed.message());
+    const auto answered = answer();
+    if (!answered) return fail(answered.error());
+    const std::string module = packed_simulator();
+    const auto page = to_quiz_page(*bank_, *answered, SHARDSIM_VERSION, module);
+    if (!page) return refuse(page.error());
+    const fs::path file = fs::path(arguments_.out) / page_name;
+    const int written = document(file.string(), *page);
+    if (written != exit_success) return written;
+    std::cout << file.string() << '\n';
+    if (module.empty()) {
+      std::cerr
+          << "shardsim quiz: there is no simulator for pages in this build, so the page shows "
+             "the evidence recorded now: tools/setup web, then build again\n";
+    }
+    return exit_success;
+  }
+
  private:
+  static int refuse(const std::string& why) {
+    std::cerr << "shardsim quiz: " << why << '\n';
+    return exit_bad_input;
+  }
+
+  /// What web/pack_module.mjs made while building; empty if this build or data has none.
+  std::string packed_simulator() const {
+    constexpr std::size_t most = 16 << 20;
+    std::optional<fs::path> data;
+    if (!arguments_.data.empty()) data = arguments_.data;
+    const auto folder = find_data_folder(current_data_search(data), "web");
+    if (!folder) return {};
+    auto text = simcore::read_text_file(*folder / "simulator.txt", most);
+    return text && text->size() <= most ? std::move(*text) : std::string();
+  }
+
   static int fail(const std::string& why) {
     std::cerr << "shardsim quiz: " << why << '\n';
     return exit_impossible;
@@ -287,6 +331,11 @@ void add_exports(CLI::App& quiz, const std::shared_ptr<QuizArguments>& arguments
   publish->add_option("--out", arguments->out, "File to write; '-': standard output")->required();
   publish->callback(
       [arguments, &action] { action = [arguments] { return QuizCommand(*arguments).publish(); }; });
+  CLI::App* web = quiz.add_subcommand(
+      "web", "The quiz as one HTML file that holds the simulator and works from disk");
+  web->add_option("--out", arguments->out, "Folder to write fsdp-quiz.html into")->required();
+  web->callback(
+      [arguments, &action] { action = [arguments] { return QuizCommand(*arguments).web(); }; });
   CLI::App* data = quiz.add_subcommand(
       "data", "Everything that a page needs: questions, words, recorded evidence, as JSON");
   data->add_option("--out", arguments->out, "File to write; '-': standard output")->required();

@@ -21,7 +21,8 @@ set(web_pages ${PROJECT_BINARY_DIR}/web/report_pages.cpp)
 if(SHARDSIM_BUILD_WEB AND web_found)
   set(SHARDSIM_HAS_WEB ON)
   file(GLOB_RECURSE web_sources CONFIGURE_DEPENDS
-    ${PROJECT_SOURCE_DIR}/web/pages/* ${PROJECT_SOURCE_DIR}/web/parts/*
+    ${PROJECT_SOURCE_DIR}/web/pages/* ${PROJECT_SOURCE_DIR}/web/quiz/*
+    ${PROJECT_SOURCE_DIR}/web/wasm/*.mjs ${PROJECT_SOURCE_DIR}/web/parts/*
     ${PROJECT_SOURCE_DIR}/web/styles/* ${PROJECT_SOURCE_DIR}/web/words/*)
   add_custom_command(
     OUTPUT ${web_pages}

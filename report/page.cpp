@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view title_place = "{{title}}";
 constexpr std::string_view data_place = "{{data}}";
+constexpr std::string_view module_place = "{{module}}";
 
 std::string_view text_of(Page page) {
   switch (page) {
@@ -19,6 +20,8 @@ std::string_view text_of(Page page) {
       return run_report_text();
     case Page::sweep_report:
       return sweep_report_text();
+    case Page::quiz:
+      return quiz_text();
   }
   return {};
 }
@@ -51,6 +54,17 @@ std::expected<std::string, std::string> fill_page(Page page, std::string_view ti
                                                   const nlohmann::ordered_json& data) {
   if (!has_pages()) return std::unexpected(no_pages_message());
   return fill_template(text_of(page), title, data);
+}
+
+std::expected<std::string, std::string> fill_quiz_page(std::string_view title,
+                                                       const nlohmann::ordered_json& data,
+                                                       std::string_view module) {
+  auto page = fill_page(Page::quiz, title, data);
+  if (!page) return page;
+  // The last one: data come before it, and may say anything.
+  const std::size_t at = page->rfind(module_place);
+  if (at != std::string::npos) page->replace(at, module_place.size(), module);
+  return page;
 }
 
 }  // namespace shardsim::report

@@ -13,13 +13,19 @@
 
 namespace shardsim::report {
 
-enum class Page { run_report, sweep_report };
+enum class Page { run_report, sweep_report, quiz };
 
 /// Whether this build has pages.
 bool has_pages();
 
 /// Why there are none, for the user: what to install, and that it has to be built again.
 std::string no_pages_message();
+
+/// The quiz with its title, data, and the simulator as the build packed it (empty: none), which is
+/// base64.
+std::expected<std::string, std::string> fill_quiz_page(std::string_view title,
+                                                       const nlohmann::ordered_json& data,
+                                                       std::string_view module);
 
 /// The page with a title and data. The error is no_pages_message().
 std::expected<std::string, std::string> fill_page(Page page, std::string_view title,

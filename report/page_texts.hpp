@@ -8,5 +8,6 @@ namespace shardsim::report {
 
 std::string_view run_report_text();
 std::string_view sweep_report_text();
+std::string_view quiz_text();
 
 }  // namespace shardsim::report

@@ -3,7 +3,8 @@
 //   node build.mjs OUTPUT.cpp [NODE_MODULES]
 //
 // A document holds its script and styles; its policy names their hashes and allows nothing else, so
-// it makes no request. `{{title}}` and `{{data}}` are left for the program to fill in.
+// it makes no request. `{{title}}` and `{{data}}` (and `{{module}}` of the quiz) are
+// left for the program to fill in.
 
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -16,8 +17,13 @@ const output = process.argv[2] ?? "report_pages.cpp";
 const modules = resolve(process.argv[3] ?? join(here, "node_modules"));
 const esbuild = createRequire(join(modules, "package.json"))("esbuild");
 
-const PAGES = ["run_report", "sweep_report"];
-const STYLES = ["colours", "page", "charts"];
+const REPORT = { template: "page", styles: ["colours", "page", "charts"] };
+const PAGES = {
+  run_report: REPORT,
+  sweep_report: REPORT,
+  // It holds a simulator as WebAssembly, which is code only under this name of the policy.
+  quiz: { template: "quiz", styles: ["colours", "page", "charts", "quiz"], scripts: "'wasm-unsafe-eval'" },
+};
 /** Longest string literal that every compiler takes. */
 const LITERAL = 8000;
 
@@ -45,17 +51,24 @@ function checked(text, element) {
   return text;
 }
 
-function page(name, styles) {
+function stylesOf(names) {
+  const contents = names.map((name) => `@import "./${name}.css";`).join("\n");
+  return checked(bundle({ stdin: { contents, resolveDir: join(here, "styles"), loader: "css" } }), "style");
+}
+
+function page(name) {
+  const kind = PAGES[name];
+  const styles = stylesOf(kind.styles);
   const script = checked(bundle({ entryPoints: [join(here, "pages", `${name}.js`)], format: "iife" }), "script");
   const policy = [
     "default-src 'none'",
-    `script-src ${hash(script)}`,
+    `script-src ${[hash(script), kind.scripts].filter(Boolean).join(" ")}`,
     `style-src ${hash(styles)}`,
     "base-uri 'none'",
     "form-action 'none'",
   ].join("; ");
   const parts = { policy, styles, script };
-  const template = readFileSync(join(here, "pages", "page.html"), "utf8");
+  const template = readFileSync(join(here, "pages", `${kind.template}.html`), "utf8");
   return template.replace(/\{\{(policy|styles|script)\}\}/g, (whole, key) => parts[key]);
 }
 
@@ -73,12 +86,8 @@ function literals(text) {
   return pieces.join("\n");
 }
 
-const styles = checked(
-  bundle({ stdin: { contents: STYLES.map((name) => `@import "./${name}.css";`).join("\n"), resolveDir: join(here, "styles"), loader: "css" } }),
-  "style",
-);
-const functions = PAGES.map((name) => {
-  const text = page(name, styles);
+const functions = Object.keys(PAGES).map((name) => {
+  const text = page(name);
   console.log(`${name}: ${(text.length / 1024).toFixed(1)} KiB`);
   return `std::string_view ${name}_text() {\n  static constexpr char text[] =\n${literals(text)};\n  return {text, sizeof(text) - 1};\n}`;
 });

@@ -214,8 +214,7 @@ namespace {
 
 std::string name_of(Fidelity fidelity) {
   const auto& names = simcore::EnumNames<Fidelity>::values;
-  const auto* const found =
-      std::ranges::find(names, fidelity, &simcore::EnumName<Fidelity>::second);
+  const auto found = std::ranges::find(names, fidelity, &simcore::EnumName<Fidelity>::second);
   return std::string(found->first);
 }
 

@@ -33,8 +33,8 @@ struct Words {
   PluralRule plural = PluralRule::only_one;
   Grouping grouping = Grouping::thousands;
   std::map<std::string, Phrase> interface;
-  std::map<std::string, Phrase> page;            ///< what only the page says
-  std::map<std::string, std::string> sliders;    ///< by SliderSpec::id
+  std::map<std::string, Phrase> page;           ///< what only the page says
+  std::map<std::string, std::string> sliders;   ///< by SliderSpec::id
   std::map<std::string, std::string> verdicts;  ///< supported, refuted, cited
   std::map<std::string, std::string> labels;    ///< of plots and tables
   std::map<std::string, std::string> facts;     ///< names of what runs measure

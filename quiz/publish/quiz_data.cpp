@@ -136,10 +136,7 @@ class DataWriter {
  public:
   DataWriter(const QuestionBank& bank, const std::vector<AnsweredQuestion>& questions,
              const std::string& scenarios, Recording recording)
-      : bank_(bank),
-        questions_(questions),
-        scenarios_(scenarios),
-        recorded_(recording == Recording::full) {}
+      : bank_(bank), questions_(questions), scenarios_(scenarios), recording_(recording) {}
 
   std::string write(const std::string& version) {
     number_runs();
@@ -154,10 +151,9 @@ class DataWriter {
     Json questions = Json::array();
     for (const AnsweredQuestion& answered : questions_) questions.push_back(question(answered));
     Json runs = Json::array();
-    for (const EvidenceRun* run : runs_) {
-      runs.push_back(recorded_ ? run_json(*run) : run_head(run->spec));
-    }
-    const Json document{{"schema", "shardsim.quiz-data/1"}, {"version", version},
+    for (const EvidenceRun* run : runs_) runs.push_back(run_json(*run));
+    const Json document{{"schema", "shardsim.quiz-data/1"},
+                        {"version", version},
                         {"guide", bank_.spec.guide},
                         {"languages", std::move(languages)},
                         {"sources", std::move(sources)},
@@ -210,22 +206,22 @@ class DataWriter {
     return made;
   }
 
-  /// What a page with a simulator of its own needs to know before it runs.
-  Json run_head(const RunSpec& spec) const {
-    return {{"scenario", spec.scenario},
-            {"set", spec.set},
-            {"change", simcore::print_value(spec.change)},
-            {"command", command_of(spec, scenarios_)}};
-  }
-
   Json run_json(const EvidenceRun& run) const {
-    return run_data(run, scenarios_, {with_memory_.contains(&run), with_streams_.contains(&run)});
+    if (recording_ == Recording::full) {
+      return run_data(run, scenarios_, {with_memory_.contains(&run), with_streams_.contains(&run)});
+    }
+    Json made = run_data(run, scenarios_, {});
+    for (const char* key :
+         {"result", "step_ns", "computing_ns", "communicating_ns", "exposed_ns"}) {
+      made.erase(key);
+    }
+    return made;
   }
 
   const QuestionBank& bank_;
   const std::vector<AnsweredQuestion>& questions_;
   const std::string& scenarios_;
-  bool recorded_;
+  Recording recording_;
   std::vector<const EvidenceRun*> runs_;
   std::map<const EvidenceRun*, std::size_t> numbers_;
   std::set<const EvidenceRun*> with_memory_;

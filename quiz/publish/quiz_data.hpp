@@ -28,7 +28,7 @@ nlohmann::ordered_json verdict_data(const QuestionBank& bank, const QuestionVerd
 
 enum class Recording {
   full,   ///< of each run all that its views show
-  heads,  ///< what is run, and not what came out: the page runs it itself
+  facts,  ///< without what is drawn over time: for a page that can run it itself
 };
 
 /// One document with a newline at the end, the same bytes every time. `questions` are all of the

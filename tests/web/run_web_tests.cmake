@@ -18,7 +18,7 @@ if(NOT installed STREQUAL wanted)
   endif()
   file(WRITE ${stamp} ${wanted})
 endif()
-execute_process(COMMAND ${NODE} ${SCRATCH}/reports_test.mjs ${PROGRAM} ${ROOT} ${SCRATCH}/pages
+execute_process(COMMAND ${NODE} ${SCRATCH}/${TEST} ${PROGRAM} ${ROOT} ${SCRATCH}/pages
   RESULT_VARIABLE failed)
 if(failed)
   message(FATAL_ERROR "the tests of the web pages failed (${failed})")

@@ -6,7 +6,8 @@ import { chartFrame, legendEntry } from "./frame.js";
 const BAR = 30;
 
 /**
- * @param data [{name, capacity_bytes, parts: [{kind, bytes}]}], a bar each; parts from the left
+ * @param data [{name, capacity_bytes, parts: [{kind, bytes}], used_bytes?}], a bar each; parts from the left.
+ *   `used_bytes` is what the text says where the parts are not all held at once
  * @param words {title, about, table, tableWords, kinds: {NAME: text}, free, capacity, used (with
  *   {used}, {capacity}, {share}), columns: {gpu, part, bytes, share}, format}
  */
@@ -34,13 +35,14 @@ export function memoryBars(container, data, words, options = {}) {
     ],
     rows: data.flatMap((gpu) => [
       ...gpu.parts.map((part) => [gpu.name, words.kinds[part.kind], part.bytes, part.bytes / gpu.capacity_bytes]),
-      [gpu.name, words.free, gpu.capacity_bytes - used(gpu), 1 - used(gpu) / gpu.capacity_bytes],
+      ...(gpu.used_bytes === undefined ? [[gpu.name, words.free, gpu.capacity_bytes - used(gpu), 1 - used(gpu) / gpu.capacity_bytes]] : []),
     ]),
   }));
 
   function bar(gpu, width) {
     const x = (bytes) => (bytes / most) * (width - 2) + 1;
-    const over = used(gpu) > gpu.capacity_bytes;
+    const total = gpu.used_bytes ?? used(gpu);
+    const over = total > gpu.capacity_bytes;
     const svg = s("svg", { width, height: BAR + 8, "aria-hidden": "true" });
     svg.append(s("rect", { class: "capacity", x: 1, y: 4, width: x(gpu.capacity_bytes) - 1, height: BAR }));
     let from = 0;
@@ -50,9 +52,9 @@ export function memoryBars(container, data, words, options = {}) {
     }
     svg.append(s("line", { class: "limit", x1: x(gpu.capacity_bytes), x2: x(gpu.capacity_bytes), y1: 0, y2: BAR + 8 }));
     const text = fill(words.used, {
-      used: format.bytes(used(gpu)),
+      used: format.bytes(total),
       capacity: format.bytes(gpu.capacity_bytes),
-      share: format.percent(used(gpu) / gpu.capacity_bytes),
+      share: format.percent(total / gpu.capacity_bytes),
     });
     return h("div", { class: "memory-bar" }, h("p", { class: over ? "over" : null }, h("b", {}, gpu.name), ` ${text}`), svg);
   }

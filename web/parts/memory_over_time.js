@@ -22,7 +22,7 @@ const ORDER = [
 ];
 
 /**
- * @param data {time_s: [], reserved_bytes: [], kinds: {NAME: []}}, sorted by time
+ * @param data {time_s: [], reserved_bytes?: [], kinds: {NAME: []}}, sorted by time
  * @param words {title, about, hint, table, tableWords, kinds: {NAME: text}, reserved, readout (with
  *   {time}, {total}, {largest}, {part}), columns: {time, total}, axis (with {unit}), format}
  * @param {{window?, step_s: number, level?: number}} options
@@ -35,13 +35,14 @@ export function memoryOverTime(container, data, words, options) {
   const { format } = words;
   const times = points.time_s;
   const totals = times.map((_, i) => kinds.reduce((sum, kind) => sum + points.kinds[kind][i], 0));
-  const top = Math.max(...totals, ...points.reserved_bytes);
+  const reservedBytes = points.reserved_bytes ?? [];
+  const top = Math.max(...totals, ...reservedBytes);
   const unit = format.bytesIn(top);
   const layers = stack().keys(kinds).value((i, kind) => points.kinds[kind][i])(times.map((_, i) => i));
   for (const kind of [...kinds].reverse()) {
     frame.legend.append(legendEntry(`kind-${kind}`, words.kinds[kind]));
   }
-  frame.legend.append(legendEntry("swatch-reserved", words.reserved));
+  if (points.reserved_bytes) frame.legend.append(legendEntry("swatch-reserved", words.reserved));
 
   const clip = freshId("clip");
   const surface = h("div", {
@@ -75,8 +76,10 @@ export function memoryOverTime(container, data, words, options) {
       const path = area().curve(curveStepAfter).x(place).y0((i) => height(layer[last(i)][0])).y1((i) => height(layer[last(i)][1]));
       clipped.append(s("path", { d: path(index), class: `area kind-${kinds[k]}` }));
     });
-    const reserved = line().curve(curveStepAfter).x(place).y((i) => height(points.reserved_bytes[last(i)]));
-    clipped.append(s("path", { d: reserved(index), class: "reserved-line" }));
+    if (points.reserved_bytes) {
+      const reserved = line().curve(curveStepAfter).x(place).y((i) => height(reservedBytes[last(i)]));
+      clipped.append(s("path", { d: reserved(index), class: "reserved-line" }));
+    }
     if (cursor >= 0) {
       clipped.append(s("line", { class: "cursor", x1: x(times[cursor]), x2: x(times[cursor]), y1: box.top, y2: box.bottom }));
     }
@@ -126,10 +129,10 @@ export function memoryOverTime(container, data, words, options) {
     columns: [
       { name: words.columns.time, id: "time_s", text: format.time },
       { name: words.columns.total, id: "allocated_bytes", text: format.bytes },
-      { name: words.reserved, id: "reserved_bytes", text: format.bytes },
+      ...(points.reserved_bytes ? [{ name: words.reserved, id: "reserved_bytes", text: format.bytes }] : []),
       ...kinds.map((kind) => ({ name: words.kinds[kind], id: `${kind}_bytes`, text: format.bytes })),
     ],
-    rows: times.map((time, i) => [time, totals[i], points.reserved_bytes[i], ...kinds.map((kind) => points.kinds[kind][i])]),
+    rows: times.map((time, i) => [time, totals[i], ...(points.reserved_bytes ? [reservedBytes[i]] : []), ...kinds.map((kind) => points.kinds[kind][i])]),
   }));
 }
 

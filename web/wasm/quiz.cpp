@@ -1,7 +1,7 @@
 // What the quiz page asks for: runs of questions, verdicts on their claims, runs of its sliders.
 //
 // The same code as `shardsim quiz solve` carries out, measures and judges, on bundled files: the
-// bank is `quiz/`, beside `scenarios/` and `topologies/`.
+// bank is `quiz/bank/`, beside `scenarios/` and `topologies/`.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,7 +26,7 @@ const scenario::DataFolders& folders() {
 /// The bank and the runs carried out so far; no bank if the files have errors.
 struct Quiz {
   simcore::Diagnostics diagnostics;
-  std::optional<quiz::QuestionBank> bank = quiz::load_question_bank("quiz", diagnostics);
+  std::optional<quiz::QuestionBank> bank = quiz::load_question_bank("quiz/bank", diagnostics);
   quiz::EvidenceRuns runs{folders()};
 };
 
@@ -86,8 +86,9 @@ std::uint32_t run_of_sliders(const Json& wanted) {
   const auto run = quiz::try_out(spec, folders());
   if (run) return reply(run_data(*run, "scenarios", detail_of(wanted)).dump());
   const bool full = run.error().kind == scenario::FailureKind::out_of_memory;
-  Json failed{{"failed", {{"kind", full ? "out_of_memory" : "impossible"},
-                          {"message", run.error().message}}}};
+  Json failed{
+      {"failed",
+       {{"kind", full ? "out_of_memory" : "impossible"}, {"message", run.error().message}}}};
   failed["command"] = quiz::command_of(spec, "scenarios");
   if (run.error().result) {
     failed["result"] = Json::parse(scenario::to_json(*run.error().result));

@@ -125,7 +125,11 @@ TEST_CASE("scenarios and questions name each other") {
 TEST_CASE("what is wrong with questions is reported with its place") {
   const std::string file = "questions.yaml";
   CHECK(has(complaint(file, "answer: state", "answer: nothing"), "is none of the options"));
+  CHECK(has(complaint(file, "start: 1", "start: 4"), "none of the slider's steps"));
+  CHECK(has(complaint(file, "without: [prefetch]", "without: [fetch]"), "no slider 'fetch'"));
   CHECK(has(complaint(file, "fsdp.tokens < ddp.tokens", "fsdp.tokens < "), "expected run.fact"));
+  CHECK(has(complaint(file, "start: 1", "start: 4"), "none of the slider's steps"));
+  CHECK(has(complaint(file, "without: [prefetch]", "without: [fetch]"), "no slider 'fetch'"));
   CHECK(has(complaint(file, "fsdp.tokens < ddp.tokens", "fsdp2.tokens < ddp.tokens"),
             "there is no run 'fsdp2'"));
   CHECK(has(complaint(file, "id: batch", "id: state"), "is repeated"));
@@ -144,6 +148,9 @@ TEST_CASE("a language that lacks an id, a placeholder or a plural form is refuse
   CHECK(has(complaint("hi.yaml", "{count: n, one: ", "{count: n, two: "), "two"));
   CHECK(has(complaint("ms.yaml", "{count: n, other: ", "{count: n, one: \"x\", other: "),
             "plural forms"));
+  CHECK(has(complaint("ms.yaml", "  begin:", "  began:"), "page: 'begin' is missing"));
+  CHECK(has(complaint("hi.yaml", "  bandwidth:", "  breadth:"), "sliders: 'bandwidth' is missing"));
+  CHECK(has(complaint("ms.yaml", "prefetch_off:", "prefetch_none:"), "'prefetch_off' is missing"));
   CHECK(has(complaint("ms.yaml", "  fsdp_8: ", "  fsdp_9: "), "runs: 'fsdp_8' is missing"));
 }
 
