@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 
 #include "models/network/max_min_solver.hpp"
+#include "tests/unit/network/flow_network_fixture.hpp"
 #include "tests/unit/network/progressive_filling.hpp"
 
 namespace shardsim::network {
@@ -94,7 +95,68 @@ class Departures {
   std::vector<VariableId> affected_;
 };
 
+/// Flows in a network of separate links, of which the running ones are known.
+class Crowd final : public FlowFixture {
+ public:
+  explicit Crowd(const std::vector<double>& bandwidths)
+      : FlowFixture(bandwidths), bandwidths_(bandwidths) {}
+
+  void flow_finished(FlowId, std::uint64_t token) override {
+    running_.erase(token);
+    ids_.erase(token);
+  }
+  void add(const std::vector<LinkUse>& uses, double bytes) {
+    const std::uint64_t token = next_++;
+    running_[token] = ReferenceFlow{uses, 0, 0, false};
+    ids_[token] = start(uses, bytes);
+  }
+  void set_bandwidth(LinkId link, double bandwidth) {
+    bandwidths_[link] = bandwidth;
+    network.set_bandwidth(link, simcore::BitRate{bandwidth});
+  }
+  std::size_t running() const { return running_.size(); }
+  void check_rates() {
+    fill(running_, bandwidths_);
+    for (const auto& [token, flow] : running_) {
+      CHECK(rate(ids_[token]) == doctest::Approx(flow.rate).epsilon(1e-9));
+    }
+  }
+
+ private:
+  std::uint64_t next_ = 0;
+  std::vector<double> bandwidths_;
+  std::map<std::uint64_t, ReferenceFlow> running_;
+  std::map<std::uint64_t, FlowId> ids_;
+};
+
 }  // namespace
+
+TEST_CASE(
+    "a crowd of flows that leave has the right rates, also when others come or links change") {
+  for (unsigned seed = 1; seed <= 6; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    const auto below = [&random](unsigned limit) {
+      return static_cast<unsigned>(random() % limit);
+    };
+    Crowd crowd(std::vector<double>(24, 10e9));
+    const auto add = [&] {
+      crowd.add({{below(8), 1}, {8 + below(8), 1}, {16 + below(8), seed < 4 ? 1 : 0.5}},
+                1e6 * (1 + below(1000)));
+    };
+    for (int i = 0; i < 250; ++i) add();
+    for (int round = 0; round < 30; ++round) {
+      const std::size_t goal = crowd.running() < 14 ? 0 : crowd.running() - 14;
+      while (crowd.running() > goal && crowd.queue.step()) {
+      }
+      crowd.check_rates();
+      if (round % 4 == 1) add();
+      if (round % 4 == 3) crowd.set_bandwidth(below(24), 1e9 * (4 + below(8)));
+    }
+    crowd.run();
+    CHECK(crowd.running() == 0);
+  }
+}
 
 TEST_CASE("rates after each of many departures are those that filling from nothing gives") {
   int lost = 0;
