@@ -2,55 +2,81 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
+#include <span>
 
 namespace shardsim::network {
 
-std::uint32_t CompletionTree::better(std::uint32_t a, std::uint32_t b) const {
-  if (times_[a] != times_[b]) return times_[a] < times_[b] ? a : b;
-  return std::min(a, b);
-}
+using simcore::SimTime;
 
 void CompletionTree::grow(std::size_t count) {
   if (count <= times_.size()) return;
-  const std::size_t size = std::bit_ceil(std::max<std::size_t>(count, 8));
-  times_.resize(size, simcore::SimTime::never());
-  winners_.resize(2 * size);
-  for (std::size_t i = 0; i < size; ++i) winners_[size + i] = static_cast<std::uint32_t>(i);
-  unplayed_.assign(size, 0);  // as many as slots: play all
+  const std::size_t size = std::bit_ceil(std::max<std::size_t>(count, block_size));
+  const std::size_t blocks = size / block_size;
+  times_.resize(size, SimTime::never());
+  earliest_.assign(2 * blocks, SimTime::never());
+  is_noted_.assign(blocks, 1);  // all are to be played
+  noted_.resize(blocks + 1);
+  std::iota(noted_.begin(), noted_.end(), 0U);
+  noted_count_ = blocks;
 }
 
-void CompletionTree::set(std::uint32_t slot, simcore::SimTime time) {
-  if (times_[slot] == time) return;
-  times_[slot] = time;
-  unplayed_.push_back(slot);
+// Four at once, by value: the processor need neither wait nor guess.
+void CompletionTree::play_block(std::uint32_t block) {
+  const SimTime* const times = times_.data() + std::size_t{block} * block_size;
+  const auto at = [times](std::uint32_t i) { return times[i].picoseconds(); };
+  std::int64_t first[4] = {at(0), at(1), at(2), at(3)};
+  for (std::uint32_t i = 4; i < block_size; i += 4) {
+    for (std::uint32_t lane = 0; lane < 4; ++lane) {
+      const std::int64_t time = at(i + lane);
+      first[lane] = time < first[lane] ? time : first[lane];
+    }
+  }
+  const std::int64_t left = first[0] < first[1] ? first[0] : first[1];
+  const std::int64_t right = first[2] < first[3] ? first[2] : first[3];
+  earliest_[is_noted_.size() + block] = SimTime::picoseconds(left < right ? left : right);
+  is_noted_[block] = 0;
+}
+
+void CompletionTree::play_node(std::size_t node) {
+  const std::int64_t left = earliest_[2 * node].picoseconds();
+  const std::int64_t right = earliest_[2 * node + 1].picoseconds();
+  earliest_[node] = SimTime::picoseconds(left < right ? left : right);
 }
 
 void CompletionTree::play() {
-  const std::size_t size = times_.size();
-  const auto levels = static_cast<std::size_t>(std::bit_width(size));
-  if (unplayed_.size() * levels > size) {
-    for (std::size_t node = size - 1; node > 0; --node) {
-      winners_[node] = better(winners_[2 * node], winners_[2 * node + 1]);
-    }
+  const std::size_t blocks = is_noted_.size();
+  const auto levels = static_cast<std::size_t>(std::bit_width(blocks));
+  const std::span noted(noted_.data(), noted_count_);
+  for (const std::uint32_t block : noted) play_block(block);
+  if (noted.size() * levels > blocks) {
+    for (std::size_t node = blocks - 1; node > 0; --node) play_node(node);
   } else {
-    for (const std::uint32_t slot : unplayed_) {
-      for (std::size_t node = (size + slot) / 2; node > 0; node /= 2) {
-        const std::uint32_t before = winners_[node];
-        winners_[node] = better(winners_[2 * node], winners_[2 * node + 1]);
-        if (winners_[node] == before && before != slot) break;
+    for (const std::uint32_t block : noted) {
+      for (std::size_t node = (blocks + block) / 2; node > 0; node /= 2) {
+        const SimTime before = earliest_[node];
+        play_node(node);
+        if (earliest_[node] == before) break;
       }
     }
   }
-  unplayed_.clear();
+  noted_count_ = 0;
 }
 
 std::uint32_t CompletionTree::winner() {
-  if (!unplayed_.empty()) play();
-  return winners_.empty() ? 0 : winners_[1];
+  const SimTime time = earliest();
+  if (times_.empty()) return 0;
+  std::size_t node = 1;
+  while (node < is_noted_.size()) node = 2 * node + (earliest_[2 * node] == time ? 0 : 1);
+  const auto begin = static_cast<std::uint32_t>((node - is_noted_.size()) * block_size);
+  std::uint32_t slot = begin;
+  while (slot + 1 < begin + block_size && times_[slot] != time) ++slot;
+  return slot;
 }
 
-simcore::SimTime CompletionTree::earliest() {
-  return times_.empty() ? simcore::SimTime::never() : times_[winner()];
+SimTime CompletionTree::earliest() {
+  if (noted_count_ > 0) play();
+  return times_.empty() ? SimTime::never() : earliest_[1];
 }
 
 }  // namespace shardsim::network

@@ -286,6 +286,7 @@ void FlowNetwork::State::report_change(VariableId variable) {
     for (const VariableUse& use : sharing.uses(variable)) {
       solver.flows_left(use.link_class, progress.rate, use.weight * left);
     }
+    solver.variable_lost_flows(variable);
   } else if (load.count > before) {
     load.rate = infinity;
     for (const VariableUse& use : sharing.uses(variable)) {

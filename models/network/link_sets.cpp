@@ -53,7 +53,7 @@ void LinkSets::rehash(std::size_t size) {
 LinkSetId LinkSets::intern(std::span<const LinkUse> links) {
   const std::uint64_t hash = hash_of(links);
   if (const LinkSetId id = find(links, hash); id != none) return id;
-  if (used_ >= buckets_.size()) rehash(std::max<std::size_t>(16, 2 * buckets_.size()));
+  if (2 * used_ >= buckets_.size()) rehash(std::max<std::size_t>(16, 4 * buckets_.size()));
   LinkSetId id = 0;
   if (free_.empty()) {
     id = static_cast<LinkSetId>(sets_.size());

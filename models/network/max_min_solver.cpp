@@ -21,6 +21,12 @@ constexpr std::size_t ahead = 8;
 // after all above the second: what additions lose is far less than what lies between it and 1.
 constexpr double roomy_share = 0.999;
 constexpr double overfull_share = 1 - 1e-9;
+// Passes over all classes pay where each changes many variables: at least so many, and one in so
+// many of all, and of the entries looked at.
+constexpr std::size_t many_variables = 48;
+constexpr std::size_t share_of_variables = 8;
+constexpr std::size_t share_of_entries = 64;
+constexpr std::size_t most_patience = 1U << 20U;
 
 /// `value` where `mask` is all ones, 0 where it is 0, without a branch; also if `value` is
 /// infinite.
@@ -52,6 +58,7 @@ void MaxMinSolver::flows_left(ClassId link_class, double level, double bytes_per
 
 void MaxMinSolver::must_find_level(ClassId link_class, double bytes_per_second) {
   graph_.classes()[link_class].load -= bytes_per_second;
+  departures_.make_void();
   mark_class(link_class);
   if (work_[link_class].unlevelled == open_mark_) return;
   work_[link_class].unlevelled = open_mark_;
@@ -315,10 +322,7 @@ void MaxMinSolver::next_mark() {
   for (VariableLoad& load : graph_.loads()) load.mark = 0;
 }
 
-std::span<const VariableId> MaxMinSolver::solve() {
-  if (reached_.empty()) return {};
-  work_.resize(graph_.classes().size());
-  const double bound = level_bound();
+void MaxMinSolver::solve_from(double bound) {
   while (true) {
     collect(bound);
     fill();
@@ -330,6 +334,44 @@ std::span<const VariableId> MaxMinSolver::solve() {
   }
   record_shares();
   classes_solved_ += reached_.size();
+}
+
+/// Whether the passes over all classes found the rates.
+bool MaxMinSolver::solve_departures(double bound) {
+  if (!departures_.valid()) return false;
+  if (!departures_.solve(bound, affected_)) {
+    patience_ = std::min(2 * patience_, most_patience);
+    paying_ = 0;
+    return false;
+  }
+  classes_solved_ += departures_.classes_solved();
+  const std::size_t useful = share_of_entries * affected_.size();
+  wasted_ += departures_.entries_seen();
+  wasted_ -= std::min(wasted_, useful);
+  if (wasted_ > share_of_variables * departures_.entries()) departures_.make_void();
+  return true;
+}
+
+/// Builds the flat arrays when enough solves in a row would have gained by them.
+void MaxMinSolver::watch_departures() {
+  const std::size_t changed = affected_.size();
+  const bool pays = unlevelled_.empty() && changed >= many_variables &&
+                    share_of_variables * changed >= graph_.loads().size();
+  paying_ = pays ? paying_ + 1 : 0;
+  if (paying_ < patience_) return;
+  paying_ = 0;
+  wasted_ = 0;
+  if (!departures_.build()) patience_ = std::min(2 * patience_, most_patience);
+}
+
+std::span<const VariableId> MaxMinSolver::solve() {
+  if (reached_.empty()) return {};
+  work_.resize(graph_.classes().size());
+  const double bound = level_bound();
+  if (!solve_departures(bound)) {
+    solve_from(bound);
+    watch_departures();
+  }
   reached_.clear();
   unlevelled_.clear();
   left_bound_ = infinity;

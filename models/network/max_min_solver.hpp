@@ -15,6 +15,9 @@
 // passes over classes with room to spare, whose load is only kept account of; should one of them
 // turn out overfull, rates are found once more with it. (Up to the level at which it is full the
 // old rates fill it, had it been full; so that level is not below the bound.)
+//
+// Where flows only leave, time and again, and each time most rates change, departure_fill.hpp finds
+// the same rates with less work.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +25,18 @@
 #include <utility>
 #include <vector>
 
+#include "models/network/departure_fill.hpp"
 #include "models/network/sharing_graph.hpp"
 
 namespace shardsim::network {
 
 class MaxMinSolver {
  public:
-  explicit MaxMinSolver(SharingGraph& graph) : graph_(graph) {}
+  explicit MaxMinSolver(SharingGraph& graph) : graph_(graph), departures_(graph) {}
+
+  /// Flows of the variable left: its load has the new count, the graph still has its uses. Called
+  /// once, along with flows_left for each class of the variable.
+  void variable_lost_flows(VariableId variable) { departures_.flows_left(variable); }
 
   /// A variable of the class lost flows, which moved `bytes_per_second` over it; its rate was
   /// `level`.
@@ -81,8 +89,15 @@ class MaxMinSolver {
   void settle();
   void record_shares();
   void next_mark();
+  void solve_from(double bound);
+  bool solve_departures(double bound);
+  void watch_departures();
 
   SharingGraph& graph_;
+  DepartureFill departures_;
+  std::size_t patience_ = 4;         ///< solves in a row that must pay before departures_ is built
+  std::size_t paying_ = 0;           ///< such solves until now
+  std::size_t wasted_ = 0;           ///< entries that departures_ has looked at in vain
   std::vector<ClassId> reached_;     ///< changed classes first, then those the search finds
   std::vector<ClassId> roomy_;       ///< classes passed over, but used by variables looked at
   std::vector<ClassId> overfull_;    ///< those of them that must be looked at after all
