@@ -147,6 +147,7 @@ inline void record_backward(cuda::ProgramRecorder& recorder, Workload& workload)
     free_gradients(recorder, workload, block);
   }
   workload.embedding_backward(recorder);
+  workload.loss_metrics(recorder);
   free_gradients(recorder, workload, root_unit);
 }
 
