@@ -82,7 +82,7 @@ TEST_CASE("logs and work files that are none end with 2 and their place") {
   const Files files;
   const std::string log = files.log();
   std::string bad = log;
-  bad.replace(bad.find("0.0", 80), 3, "x.0");
+  bad.insert(bad.find(",send,") + 6, "x");
   for (const std::string& wrong : {std::string("rank,size\n1,2\n"), log + log.substr(66), bad}) {
     files.write_log(wrong);
     const ProgramRun run = files.validate();
