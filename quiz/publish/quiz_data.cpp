@@ -233,7 +233,9 @@ class DataWriter {
 Json run_data(const EvidenceRun& run, const std::string& scenarios, const RunDetail& detail) {
   Json facts = Json::object();
   for (const auto& [name, quantity] : run.facts) facts[name] = quantity_json(quantity);
-  Json result = Json::parse(scenario::to_json(run.output.result));
+  scenario::Result shown = run.output.result;
+  shown.memory.timeline.points.clear();  // the longest part of it
+  Json result = Json::parse(scenario::to_json(shown));
   // What depends on the machine, and what no view shows.
   for (const char* key : {"simulator", "links", "critical_path"}) result.erase(key);
   result["memory"].erase("timeline");

@@ -10,9 +10,9 @@ export function linked(words, key, url) {
   return [before, h("a", { href: url, rel: "noopener noreferrer" }, url.replace(/^https:\/\//, "")), after ?? ""];
 }
 
-/** Text to copy, with a button where the browser can. */
-export function commandBlock(text, words) {
-  const pre = h("pre", { tabindex: 0, role: "region", "aria-label": words.say("reproduce") }, text);
+/** Text to copy under a name of its own, with a button where the browser can. */
+export function commandBlock(text, words, name) {
+  const pre = h("pre", { tabindex: 0, role: "region", "aria-label": name }, text);
   const block = h("div", { class: "copy-block" }, pre);
   if (navigator.clipboard) {
     const status = h("span", { class: "status", role: "status" });

@@ -111,7 +111,7 @@ export function explorer(place, quiz) {
       timeline(shown, run, words, charts, { title: words.labels.timeline, window: timeWindow(longest, 2000) });
     }
     [...shown.querySelectorAll("details")].forEach((details, i) => (details.open = open[i] ?? false));
-    repeat.replaceChildren(commandBlock(run.command, words));
+    repeat.replaceChildren(commandBlock(run.command, words, `${words.say("choices")}: ${words.say("reproduce")}`));
     scaling(turn);
   }
 

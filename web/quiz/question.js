@@ -195,7 +195,7 @@ function evidenceOf(place, quiz, question, evidence) {
     ),
   );
   const commands = [...new Set(Object.values(evidence.runs).map((run) => run.command).filter(Boolean))];
-  place.append(h("h3", {}, words.say("reproduce")), commandBlock(commands.join("\n"), words));
+  place.append(h("h3", {}, words.say("reproduce")), commandBlock(commands.join("\n"), words, words.say("reproduce")));
   if (Object.values(evidence.runs).some((run) => !run.command)) {
     place.append(h("p", { class: "hint" }, words.say("changed_runs", { command: `shardsim quiz solve --question ${question.id}` })));
   }
