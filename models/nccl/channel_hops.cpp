@@ -81,18 +81,15 @@ Hop ChannelHops::inside(int node, int from, int to) const {
   return hop;
 }
 
-void ChannelHops::add_between(const End& from, const End& to, double share,
-                              std::vector<SharedHop>& hops) const {
+bool ChannelHops::between(const End& from, const End& to, double share,
+                          const HopVisitor& visit) const {
   const Landscape& land = *plan_.land;
   Hop hop{.from_rank = rank_of(from.node, from.local),
           .to_rank = rank_of(to.node, to.local),
           .between_nodes = true};
   const std::vector<VertexId> out = nics_of(from.node, from.net);
   const std::vector<VertexId> in = nics_of(to.node, to.net);
-  if (out.empty() || in.empty()) {
-    hops.push_back({hop, share});
-    return;
-  }
+  if (out.empty() || in.empty()) return visit(hop, share);
   const Path& way = land.gpu_net(from.local, from.net);
   const int neighbour = land.local_gpu[at(from.net)];
   if (way.type == PathType::pxn && neighbour >= 0 && neighbour != from.local) {
@@ -107,13 +104,13 @@ void ChannelHops::add_between(const End& from, const End& to, double share,
   for (std::size_t i = 0; i < ways; ++i) {
     hop.out_nic = out[i % out.size()];
     hop.in_nic = in[i % in.size()];
-    hops.push_back({hop, share / static_cast<double>(ways)});
+    if (!visit(hop, share / static_cast<double>(ways))) return false;
   }
+  return true;
 }
 
-std::vector<SharedHop> ChannelHops::rings() const {
+bool ChannelHops::rings(const HopVisitor& visit) const {
   const ChannelGraph& ring = plan_.graphs.ring;
-  std::vector<SharedHop> hops;
   const auto nodes = static_cast<int>(domains_.size());
   const bool swaps = swaps_channel_pairs(ring, domains_.size(), plan_.system->version);
   const double share = 1.0 / ring.channel_count();
@@ -124,25 +121,26 @@ std::vector<SharedHop> ChannelHops::rings() const {
     for (int node = 0; node < nodes; ++node) {
       const GraphChannel& own = passage(node);
       for (std::size_t i = 0; i + 1 < own.ranks.size(); ++i) {
-        hops.push_back({inside(node, own.ranks[i], own.ranks[i + 1]), share});
+        if (!visit(inside(node, own.ranks[i], own.ranks[i + 1]), share)) return false;
       }
       const int next = (node + 1) % nodes;
       const GraphChannel& other = passage(next);
       const int last = own.ranks.back();
       const int first = other.ranks.front();
       if (nodes > 1) {
-        add_between({node, last, own.net_out}, {next, first, other.net_in}, share, hops);
-      } else if (last != first) {
-        hops.push_back({inside(node, last, first), share});
+        if (!between({node, last, own.net_out}, {next, first, other.net_in}, share, visit)) {
+          return false;
+        }
+      } else if (last != first && !visit(inside(node, last, first), share)) {
+        return false;
       }
     }
   }
-  return hops;
+  return true;
 }
 
-std::vector<SharedHop> ChannelHops::trees() const {
+bool ChannelHops::trees(const HopVisitor& visit) const {
   const ChannelGraph& tree = plan_.graphs.tree;
-  std::vector<SharedHop> hops;
   const int searched = tree.channel_count();
   const auto nodes = static_cast<int>(domains_.size());
   const auto per_node = static_cast<int>(domains_.front().ranks.size());
@@ -161,21 +159,20 @@ std::vector<SharedHop> ChannelHops::trees() const {
     for (int rank = 0; rank < nodes * per_node; ++rank) {
       const int up = links[at(channel)][at(rank)].up;
       if (up < 0) continue;
-      if (up / per_node == rank / per_node) {
-        hops.push_back({inside(rank / per_node, rank % per_node, up % per_node), share});
-        hops.push_back({inside(rank / per_node, up % per_node, rank % per_node), share});
-      } else {
-        add_between(end(rank), end(up), share, hops);
-        add_between(end(up), end(rank), share, hops);
-      }
+      const int node = rank / per_node;
+      const bool on = up / per_node == node
+                          ? visit(inside(node, rank % per_node, up % per_node), share) &&
+                                visit(inside(node, up % per_node, rank % per_node), share)
+                          : between(end(rank), end(up), share, visit) &&
+                                between(end(up), end(rank), share, visit);
+      if (!on) return false;
     }
   }
-  return hops;
+  return true;
 }
 
-std::vector<SharedHop> ChannelHops::nvls_trees() const {
+bool ChannelHops::nvls_trees(const HopVisitor& visit) const {
   const ChannelGraph& nvls = plan_.graphs.nvls;
-  std::vector<SharedHop> hops;
   std::map<int, int> net_of;  // by head
   for (const GraphChannel& channel : nvls.channels) {
     net_of.try_emplace(channel.ranks.front(), channel.net_in);
@@ -187,12 +184,14 @@ std::vector<SharedHop> ChannelHops::nvls_trees() const {
       const int above = binary_tree_position(nodes, node, tree).parent;
       if (above < 0) continue;
       for (const auto& [head, net] : net_of) {
-        add_between({node, head, net}, {above, head, net}, share, hops);
-        add_between({above, head, net}, {node, head, net}, share, hops);
+        if (!between({node, head, net}, {above, head, net}, share, visit) ||
+            !between({above, head, net}, {node, head, net}, share, visit)) {
+          return false;
+        }
       }
     }
   }
-  return hops;
+  return true;
 }
 
 }  // namespace shardsim::nccl

@@ -8,6 +8,7 @@
 // Assumes that devices are numbered alike in the plan and in the cluster. Leaves out CollNet.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -17,11 +18,9 @@
 
 namespace shardsim::nccl {
 
-/// Every byte of the flow puts `share` bytes on the hop.
-struct SharedHop {
-  Hop hop;
-  double share = 0;
-};
+/// Takes a hop and the bytes that every byte of the flow puts on it. False: take no more. Hops are
+/// handed over one by one, since a cluster may have tens of millions.
+using HopVisitor = std::function<bool(const Hop& hop, double share)>;
 
 class ChannelHops {
  public:
@@ -30,11 +29,12 @@ class ChannelHops {
               const PlannedCommunicator& plan);
 
   /// A byte of the flow crosses every hop of every ring, in the rings' shares.
-  std::vector<SharedHop> rings() const;
+  /// False if the visitor was.
+  bool rings(const HopVisitor& visit) const;
   /// An all-reduce of the flow's bytes over chains in nodes, two trees between them.
-  std::vector<SharedHop> trees() const;
+  bool trees(const HopVisitor& visit) const;
   /// Between nodes, the same for trees of NVLS heads.
-  std::vector<SharedHop> nvls_trees() const;
+  bool nvls_trees(const HopVisitor& visit) const;
   /// From one GPU to another of its node, given by ranks within the node.
   Hop inside(int node, int from, int to) const;
   /// NICs of a node that the plan knows.
@@ -50,8 +50,7 @@ class ChannelHops {
   int rank_of(int node, int local) const;
   std::optional<network::VertexId> cpu_of(int node, int local) const;
   std::vector<network::VertexId> nics_of(int node, int net) const;
-  void add_between(const End& from, const End& to, double share,
-                   std::vector<SharedHop>& hops) const;
+  bool between(const End& from, const End& to, double share, const HopVisitor& visit) const;
 
   const network::Graph& graph_;
   std::span<const Domain> domains_;

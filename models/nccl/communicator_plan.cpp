@@ -90,10 +90,15 @@ CommunicatorPlan::CommunicatorPlan(const Graph& graph, const CommunicatorSpec& s
   for (const std::vector<int>& group : spec.groups) {
     assert(!group.empty());
     domains_.push_back(find_domains(graph, group));
-    rings_.push_back(plan_rings(graph, domains_.back()));
     for (const Domain& domain : domains_.back()) on_nvswitches_ &= domain.nvswitch.has_value();
     on_nvswitch_ &= on_nvswitches_ && domains_.back().size() == 1;
   }
+  rings_.resize(domains_.size());
+}
+
+const RingPlan& CommunicatorPlan::rings_of(std::size_t group) const {
+  if (!rings_[group]) rings_[group] = plan_rings(*graph_, domains_[group]);
+  return *rings_[group];
 }
 
 std::optional<Pattern> CommunicatorPlan::pattern_of(const Traffic& traffic) const {
@@ -105,9 +110,14 @@ std::optional<Pattern> CommunicatorPlan::pattern_of(const Traffic& traffic) cons
 
 std::expected<CommunicatorPlan, NoRoute> CommunicatorPlan::make(
     const Graph& graph, const CommunicatorSpec& spec, const network::LinkOutages* outages) {
-  CommunicatorPlan plan(graph, spec, outages);
+  CommunicatorPlan plan = outline(graph, spec, outages);
   if (const auto ring = plan.traffic(Pattern::ring); !ring) return std::unexpected(ring.error());
   return plan;
+}
+
+CommunicatorPlan CommunicatorPlan::outline(const Graph& graph, const CommunicatorSpec& spec,
+                                           const network::LinkOutages* outages) {
+  return {graph, spec, outages};
 }
 
 std::expected<const Traffic*, NoRoute> CommunicatorPlan::traffic(Pattern pattern) {
@@ -141,19 +151,26 @@ std::optional<NoRoute> CommunicatorPlan::add_channels(TrafficBuilder& builder, s
   const ChannelHops channels(*graph_, domains_[group], *planned_[group]);
   const bool ring = pattern != Pattern::trees && pattern != Pattern::multicast_trees;
   const int root = spec_.groups[group].front();
-  for (const auto& [hop, share] : ring                        ? channels.rings()
-                                  : pattern == Pattern::trees ? channels.trees()
-                                                              : channels.nvls_trees()) {
-    if (pattern == Pattern::from_first && hop.to_rank == root) continue;
-    if (pattern == Pattern::to_first && hop.from_rank == root) continue;
-    if (!builder.add(hop, share)) return NoRoute{spec_.role, hop.from_rank, hop.to_rank};
+  std::optional<NoRoute> failed;
+  const HopVisitor add = [&](const Hop& hop, double share) {
+    if (pattern == Pattern::from_first && hop.to_rank == root) return true;
+    if (pattern == Pattern::to_first && hop.from_rank == root) return true;
+    if (!builder.add(hop, share)) failed = NoRoute{spec_.role, hop.from_rank, hop.to_rank};
+    return !failed;
+  };
+  if (ring) {
+    channels.rings(add);
+  } else if (pattern == Pattern::trees) {
+    channels.trees(add);
+  } else {
+    channels.nvls_trees(add);
   }
-  return std::nullopt;
+  return failed;
 }
 
 std::expected<Traffic, NoRoute> CommunicatorPlan::build(Pattern pattern) const {
   TrafficBuilder builder(*graph_, outages_);
-  for (std::size_t group = 0; group < rings_.size(); ++group) {
+  for (std::size_t group = 0; group < domains_.size(); ++group) {
     std::optional<NoRoute> failed;
     switch (pattern) {
       case Pattern::ring:
@@ -195,8 +212,9 @@ std::expected<Traffic, NoRoute> CommunicatorPlan::build(Pattern pattern) const {
 std::optional<NoRoute> CommunicatorPlan::add_rings(TrafficBuilder& builder, std::size_t group,
                                                    Pattern pattern) const {
   const int root = spec_.groups[group].front();
-  const double share = 1.0 / static_cast<double>(rings_[group].rings.size());
-  for (const Ring& ring : rings_[group].rings) {
+  const std::vector<Ring>& rings = rings_of(group).rings;
+  const double share = 1.0 / static_cast<double>(rings.size());
+  for (const Ring& ring : rings) {
     for (const Hop& hop : ring.hops) {
       if (pattern == Pattern::from_first && hop.to_rank == root) continue;
       if (pattern == Pattern::to_first && hop.from_rank == root) continue;

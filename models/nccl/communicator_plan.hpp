@@ -42,10 +42,16 @@ class CommunicatorPlan {
       const network::Graph& graph, const CommunicatorSpec& spec,
       const network::LinkOutages* outages = nullptr);
 
+  /// The same without a look at whether the ranks have routes: `traffic` says so when asked.
+  /// `ring` needs `traffic(Pattern::ring)` before.
+  static CommunicatorPlan outline(const network::Graph& graph, const CommunicatorSpec& spec,
+                                  const network::LinkOutages* outages = nullptr);
+
   // The shape of the first group, which those of the others equal.
-  int ranks() const { return rings_.front().ranks; }
-  int nodes() const { return rings_.front().nodes; }
-  const RingPlan& ring_plan() const { return rings_.front(); }
+  int ranks() const { return static_cast<int>(spec_.groups.front().size()); }
+  int nodes() const { return static_cast<int>(domains_.front().size()); }
+  /// Rings in general, whether or not this follows NCCL's channels.
+  const RingPlan& ring_plan() const { return rings_of(0); }
   const network::Graph& graph() const { return *graph_; }
   std::span<const Domain> domains() const { return domains_.front(); }
   /// All GPUs of a group are on one NVLink switch.
@@ -67,6 +73,7 @@ class CommunicatorPlan {
  private:
   CommunicatorPlan(const network::Graph& graph, const CommunicatorSpec& spec,
                    const network::LinkOutages* outages);
+  const RingPlan& rings_of(std::size_t group) const;
   std::expected<Traffic, NoRoute> build(Pattern pattern) const;
   std::optional<NoRoute> add_rings(TrafficBuilder& builder, std::size_t group,
                                    Pattern pattern) const;
@@ -82,7 +89,8 @@ class CommunicatorPlan {
   const network::LinkOutages* outages_;
   CommunicatorSpec spec_;
   std::vector<std::vector<Domain>> domains_;  ///< by group
-  std::vector<RingPlan> rings_;               ///< by group
+  /// By group; worked out when asked for, since they are large and NCCL's channels do without.
+  mutable std::vector<std::optional<RingPlan>> rings_;
   const Planner* followed_ = nullptr;
   std::vector<const PlannedCommunicator*> planned_;  ///< by group; empty: rings in general
   bool on_nvswitch_ = false;

@@ -56,7 +56,7 @@ void CommunicatorPlan::add_multicast(TrafficBuilder& builder, std::size_t group,
 // is one for each NIC; it begins at the GPU beside that.
 std::optional<NoRoute> CommunicatorPlan::add_chains(TrafficBuilder& builder,
                                                     std::size_t group) const {
-  const std::vector<Ring>& rings = rings_[group].rings;
+  const std::vector<Ring>& rings = rings_of(group).rings;
   const double share = 1.0 / static_cast<double>(rings.size());
   for (std::size_t c = 0; c < rings.size(); ++c) {
     for (const Domain& domain : domains_[group]) {
@@ -80,7 +80,7 @@ std::optional<NoRoute> CommunicatorPlan::add_trees(TrafficBuilder& builder,
   const std::vector<Domain>& domains = domains_[group];
   const auto count = static_cast<int>(domains.size());
   if (count < 2) return std::nullopt;
-  const std::size_t ports = rings_[group].rings.size();
+  const std::size_t ports = rings_of(group).rings.size();
   const double share = 0.5 / static_cast<double>(ports);
   for (int member = 0; member < count; ++member) {
     for (const int tree : {0, 1}) {

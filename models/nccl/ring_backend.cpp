@@ -80,14 +80,24 @@ std::expected<void, NoRoute> RingBackend::prepare(std::uint32_t instance) {
   if (in.plan) return {};
   std::vector<CommunicatorPlan> plans;
   for (const std::vector<int>& group : in.spec.groups) {
-    auto plan = CommunicatorPlan::make(graph_, {in.spec.role, {group}, 1, {}}, outages_);
-    if (!plan) return std::unexpected(std::move(plan.error()));
-    plans.push_back(std::move(*plan));
+    const CommunicatorSpec one{in.spec.role, {group}, 1, {}};
+    if (may_have_no_route()) {
+      auto plan = CommunicatorPlan::make(graph_, one, outages_);
+      if (!plan) return std::unexpected(std::move(plan.error()));
+      plans.push_back(std::move(*plan));
+    } else {
+      plans.push_back(CommunicatorPlan::outline(graph_, one));
+    }
   }
   in.plan = std::make_unique<CommunicatorPlan>(std::move(plans.front()));
   plans.erase(plans.begin());
   in.others = std::move(plans);
   return {};
+}
+
+// A cluster whose nodes have shapes has been found to be connected.
+bool RingBackend::may_have_no_route() const {
+  return outages_ != nullptr || graph_.shape_of_node(0) < 0;
 }
 
 const CommunicatorPlan* RingBackend::plan(std::uint32_t instance) const {

@@ -116,6 +116,7 @@ class RingBackend final : public cuda::CollectiveBackend,
   void go_around(std::uint32_t instance);
   std::expected<network::LinkSetId, NoRoute> links_of(Instance& in, const Traffic& traffic);
   const Prepared* find_timing(std::uint32_t instance, const cuda::CollectiveSpec& spec);
+  bool may_have_no_route() const;
   void fail(CollectiveFailure failure);
 
   const network::Graph& graph_;

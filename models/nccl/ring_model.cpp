@@ -156,6 +156,7 @@ std::expected<CollectiveTiming, NoRoute> RingModel::timing(const cuda::Collectiv
   const Schedule schedule = schedule_of(spec, plan);
   const auto traffic = plan.traffic(schedule.pattern);
   if (!traffic) return std::unexpected(traffic.error());
+  if (const auto ring = plan.traffic(Pattern::ring); !ring) return std::unexpected(ring.error());
   const int channels = ring_channels(plan, tuning_);
   std::optional<Candidate> best;
   const auto consider = [&best](const Candidate& candidate) {

@@ -32,14 +32,72 @@ SimTime scaled(SimTime time, double share) {
 TrafficBuilder::TrafficBuilder(const network::Graph& graph, const network::LinkOutages* outages)
     : graph_(graph), outages_(outages), weights_(graph.links().size(), 0) {}
 
-const std::vector<network::LinkUse>& TrafficBuilder::ways(VertexId from, VertexId to,
-                                                          double share) {
-  const std::uint64_t key = std::uint64_t{from} << 32 | to;
-  const auto [entry, is_new] = ways_.try_emplace(key);
-  if (is_new) {
-    entry->second = graph_.ways(from, to, {.outages = outages_, .loads = weights_, .share = share});
+TrafficBuilder::KnownPair& TrafficBuilder::place_of(std::uint64_t ends) {
+  const std::size_t mask = known_.size() - 1;
+  std::size_t i = (ends * 0x9e3779b97f4a7c15U) >> 32 & mask;  // 2^64 / golden ratio
+  while (known_[i].ends != ends && known_[i].ends != no_ends) i = (i + 1) & mask;
+  return known_[i];
+}
+
+void TrafficBuilder::double_known() {
+  constexpr std::size_t fewest = 64;
+  std::vector<KnownPair> old(std::max(fewest, 2 * known_.size()));
+  std::swap(old, known_);
+  for (const KnownPair& pair : old) {
+    if (pair.ends != no_ends) place_of(pair.ends) = pair;
   }
-  return entry->second;
+}
+
+std::span<const network::LinkUse> TrafficBuilder::ways(VertexId from, VertexId to, double share) {
+  if (2 * known_count_ >= known_.size()) double_known();
+  const std::uint64_t ends = std::uint64_t{from} << 32 | to;
+  KnownPair& known = place_of(ends);
+  if (known.ends != ends) {
+    const auto uses =
+        graph_.ways(from, to, {.outages = outages_, .loads = weights_, .share = share});
+    known = {ends,
+             {static_cast<std::uint32_t>(pool_.size()), static_cast<std::uint32_t>(uses.size())}};
+    pool_.insert(pool_.end(), uses.begin(), uses.end());
+    ++known_count_;
+  }
+  return std::span(pool_).subspan(known.ways.first, known.ways.size);
+}
+
+TrafficBuilder::KnownInside TrafficBuilder::find_inside(VertexId from, VertexId to) {
+  KnownInside found{.asked = true, .inside = false, .steps = {}};
+  const auto uses = graph_.ways(from, to);
+  const int node = graph_.vertices()[from].node;
+  const auto first = static_cast<std::uint32_t>(steps_.size());
+  for (const network::LinkUse& use : uses) {
+    const network::Link& link = graph_.links()[use.link];
+    if (link.kind == LinkKind::network || graph_.vertices()[link.to].node != node) return found;
+  }
+  for (const network::LinkUse& use : uses) {
+    const VertexId device = graph_.links()[use.link].from;
+    std::uint32_t place = 0;
+    while (graph_.link_from(device, place) != use.link) ++place;
+    steps_.push_back({static_cast<std::uint32_t>(graph_.slot_of(device)), place});
+  }
+  found.inside = !uses.empty();
+  found.steps = {first, static_cast<std::uint32_t>(uses.size())};
+  return found;
+}
+
+std::optional<std::span<const TrafficBuilder::Step>> TrafficBuilder::steps_inside(VertexId from,
+                                                                                  VertexId to) {
+  const int node = graph_.vertices()[from].node;
+  if (node != graph_.vertices()[to].node || (outages_ && outages_->any())) return std::nullopt;
+  const std::int32_t shape = graph_.shape_of_node(node);
+  if (shape < 0) return std::nullopt;
+  const auto index = static_cast<std::size_t>(shape);
+  if (index >= inside_.size()) inside_.resize(index + 1);
+  const std::size_t devices = graph_.devices_of(node).size();
+  auto& table = inside_[index];
+  if (table.empty()) table.resize(devices * devices);
+  KnownInside& known = table[graph_.slot_of(from) * devices + graph_.slot_of(to)];
+  if (!known.asked) known = find_inside(from, to);
+  if (!known.inside) return std::nullopt;
+  return std::span<const Step>(steps_).subspan(known.steps.first, known.steps.size);
 }
 
 void TrafficBuilder::add_link(LinkId link, double share) {
@@ -47,10 +105,13 @@ void TrafficBuilder::add_link(LinkId link, double share) {
   weights_[link] += share;
 }
 
-void TrafficBuilder::note_kinds(LinkId id, bool between_nodes) {
-  const network::Link& link = graph_.links()[id];
+void TrafficBuilder::use(const network::LinkUse& use, bool between_nodes, double share,
+                         SimTime& latency) {
+  add_link(use.link, share * use.weight);
+  const network::Link& link = graph_.links()[use.link];
   if (!between_nodes) made_.inside_by_nvlink &= link.kind == LinkKind::nvlink;
   made_.network_by_cpu |= between_nodes && graph_.vertices()[link.to].kind == DeviceKind::cpu;
+  latency += scaled(link.latency, use.weight);
 }
 
 void TrafficBuilder::count_inside_hop(SimTime latency) {
@@ -63,13 +124,16 @@ bool TrafficBuilder::add_chain(std::span<const VertexId> devices, bool between_n
   SimTime latency;
   for (std::size_t i = 0; i + 1 < devices.size(); ++i) {
     if (devices[i] == devices[i + 1]) continue;
-    const std::vector<network::LinkUse>& uses = ways(devices[i], devices[i + 1], share);
-    if (uses.empty()) return false;
-    for (const network::LinkUse& use : uses) {
-      add_link(use.link, share * use.weight);
-      note_kinds(use.link, between_nodes);
-      latency += scaled(graph_.links()[use.link].latency, use.weight);
+    if (const auto steps = steps_inside(devices[i], devices[i + 1])) {
+      const auto first = static_cast<VertexId>(devices[i] - graph_.slot_of(devices[i]));
+      for (const Step& step : *steps) {
+        use({graph_.link_from(first + step.slot, step.place), 1}, between_nodes, share, latency);
+      }
+      continue;
     }
+    const std::span<const network::LinkUse> uses = ways(devices[i], devices[i + 1], share);
+    if (uses.empty()) return false;
+    for (const network::LinkUse& one : uses) use(one, between_nodes, share, latency);
   }
   if (!between_nodes) {
     count_inside_hop(latency);
@@ -83,13 +147,17 @@ bool TrafficBuilder::add_chain(std::span<const VertexId> devices, bool between_n
 bool TrafficBuilder::add(const Hop& hop, double share) {
   const VertexId from = graph_.gpu(hop.from_rank);
   const VertexId to = graph_.gpu(hop.to_rank);
-  std::vector<VertexId> way{from};
-  if (hop.via_rank) way.push_back(graph_.gpu(*hop.via_rank));
-  if (hop.out_cpu) way.push_back(*hop.out_cpu);
-  if (hop.out_nic) way.insert(way.end(), {*hop.out_nic, *hop.in_nic});
-  if (hop.in_cpu) way.push_back(*hop.in_cpu);
-  way.push_back(to);
-  return add_chain(way, hop.between_nodes, share);
+  std::array<VertexId, 7> way{from};
+  std::size_t count = 1;
+  if (hop.via_rank) way[count++] = graph_.gpu(*hop.via_rank);
+  if (hop.out_cpu) way[count++] = *hop.out_cpu;
+  if (hop.out_nic) {
+    way[count++] = *hop.out_nic;
+    way[count++] = *hop.in_nic;
+  }
+  if (hop.in_cpu) way[count++] = *hop.in_cpu;
+  way[count++] = to;
+  return add_chain(std::span(way).first(count), hop.between_nodes, share);
 }
 
 Traffic TrafficBuilder::finish() {

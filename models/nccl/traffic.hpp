@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "models/nccl/ring_plan.hpp"
@@ -30,7 +30,8 @@ struct Traffic {
   bool network_by_cpu = false;   ///< a CPU lies between a GPU and its NIC
 };
 
-/// Adds up ways as the cluster's routing chooses them. Each pair of devices is routed once.
+/// Adds up ways as the cluster's routing chooses them. Each pair of devices is routed once, and of
+/// pairs inside nodes that are built alike those of one node.
 class TrafficBuilder {
  public:
   /// `outages`: links to go around; must outlive the builder.
@@ -49,13 +50,44 @@ class TrafficBuilder {
   Traffic finish();
 
  private:
-  const std::vector<network::LinkUse>& ways(network::VertexId from, network::VertexId to,
-                                            double share);
-  void note_kinds(network::LinkId id, bool between_nodes);
+  /// Part of one of the pools below.
+  struct Range {
+    std::uint32_t first = 0;
+    std::uint32_t size = 0;
+  };
+  /// A link inside a node, by what is the same in all nodes of a shape.
+  struct Step {
+    std::uint32_t slot = 0;   ///< of the device that it leaves
+    std::uint32_t place = 0;  ///< among the links that leave it
+  };
+  struct KnownPair {
+    std::uint64_t ends = no_ends;
+    Range ways;
+  };
+  struct KnownInside {
+    bool asked = false;
+    bool inside = false;  ///< of a node, and without the network
+    Range steps;
+  };
+  static constexpr std::uint64_t no_ends = ~std::uint64_t{0};
+
+  std::span<const network::LinkUse> ways(network::VertexId from, network::VertexId to,
+                                         double share);
+  /// The way inside a node; nothing if it leaves the node or the node is like no other.
+  std::optional<std::span<const Step>> steps_inside(network::VertexId from, network::VertexId to);
+  KnownInside find_inside(network::VertexId from, network::VertexId to);
+  KnownPair& place_of(std::uint64_t ends);
+  void double_known();
+  void use(const network::LinkUse& use, bool between_nodes, double share,
+           simcore::SimTime& latency);
 
   const network::Graph& graph_;
   const network::LinkOutages* outages_;
-  std::unordered_map<std::uint64_t, std::vector<network::LinkUse>> ways_;
+  std::vector<KnownPair> known_;  ///< open addressing, a power of two of places
+  std::size_t known_count_ = 0;
+  std::vector<network::LinkUse> pool_;
+  std::vector<std::vector<KnownInside>> inside_;  ///< by shape of the node, by slots of both ends
+  std::vector<Step> steps_;
   std::vector<double> weights_;  ///< by link; 0: not used
   std::vector<network::LinkId> touched_;
   Traffic made_;

@@ -9,6 +9,7 @@
 
 #include "models/network/adjacency.hpp"
 #include "models/network/device_name.hpp"
+#include "models/network/node_shapes.hpp"
 #include "models/network/route_search.hpp"
 #include "models/network/routing.hpp"
 #include "simcore/diagnostics.hpp"
@@ -44,6 +45,10 @@ struct Graph::State {
   std::vector<std::size_t> ports;                 ///< by vertex: of a NIC, its port on its switch
   std::vector<std::size_t> used_ports;            ///< by vertex: of a switch
 
+  NodeShapes shapes;  ///< empty: not found out
+  /// By shape, by GPU of the node: slots of the NICs dealt to it.
+  std::vector<std::vector<std::vector<std::size_t>>> rails;
+
   RoutingSpec routing;
   std::map<std::pair<VertexId, VertexId>, std::vector<LinkId>> table;  ///< of static routes
 
@@ -55,6 +60,12 @@ struct Graph::State {
   std::size_t target_port(const Ways& ways) const;
   std::vector<NicDistance> nic_distances(int rank) const;
   std::vector<VertexId> nearest_nics(int rank) const;
+  /// The NICs dealt to each GPU of a node.
+  std::vector<std::vector<VertexId>> deal_nics(int node) const;
+  void forget_shapes() {
+    shapes = {};
+    rails.clear();
+  }
   /// Whether each vertex can be reached from `start`, along links or against them.
   std::vector<bool> reach(VertexId start, bool along, bool through_gpus) const;
   /// Whether there is a strong component of other devices that every GPU has links to and from.
@@ -71,6 +82,7 @@ VertexId Graph::add_vertex(const Vertex& vertex) {
   State& s = *state_;
   const auto id = static_cast<VertexId>(s.vertices.size());
   s.adjacency.add_vertex();
+  s.forget_shapes();
   const auto node = static_cast<std::size_t>(vertex.node + 1);
   if (node >= s.devices.size()) {
     s.devices.resize(node + 1);
@@ -98,6 +110,7 @@ LinkId Graph::add_link(const Link& link) {
   const bool added = s.adjacency.add_link(link.from, link.to, id);
   assert(added);
   static_cast<void>(added);
+  s.forget_shapes();
   s.links.push_back(link);
   if (s.vertices[link.from].kind == DeviceKind::network_switch &&
       s.vertices[link.to].kind == DeviceKind::nic) {
@@ -122,6 +135,31 @@ std::vector<LinkId> Graph::links_from(VertexId vertex) const {
 std::optional<LinkId> Graph::find_link(VertexId from, VertexId to) const {
   return state_->adjacency.find(from, to);
 }
+
+LinkId Graph::link_from(VertexId vertex, std::size_t place) const {
+  return state_->adjacency.from(vertex)[place].link;
+}
+
+void Graph::find_node_shapes() {
+  State& s = *state_;
+  s.forget_shapes();
+  if (!s.table.empty()) return;
+  s.shapes = network::find_node_shapes(s.terrain(), std::span(s.devices).subspan(1));
+  for (const std::size_t node : s.shapes.first_node_of_shape) {
+    auto& rails = s.rails.emplace_back();
+    for (const auto& nics : s.deal_nics(static_cast<int>(node))) {
+      auto& slots = rails.emplace_back();
+      for (const VertexId nic : nics) slots.push_back(s.slots[nic]);
+    }
+  }
+}
+
+std::int32_t Graph::shape_of_node(int node) const {
+  const auto& shapes = state_->shapes.of_node;
+  return node < 0 || shapes.empty() ? no_shape : shapes[static_cast<std::size_t>(node)];
+}
+
+std::size_t Graph::slot_of(VertexId vertex) const { return state_->slots[vertex]; }
 
 int Graph::gpu_count() const { return static_cast<int>(state_->gpus.size()); }
 VertexId Graph::gpu(int rank) const { return state_->gpus[static_cast<std::size_t>(rank)]; }
@@ -248,6 +286,7 @@ std::expected<void, std::string> Graph::set_routing(const RoutingSpec& routing) 
   State& s = *state_;
   s.routing = routing;
   s.table.clear();
+  s.forget_shapes();
   for (const StaticRouteSpec& route : routing.routes) {
     std::vector<std::string> names{route.from};
     names.insert(names.end(), route.via.begin(), route.via.end());
@@ -321,20 +360,37 @@ std::vector<VertexId> Graph::State::nearest_nics(int rank) const {
   return nearest;
 }
 
+std::vector<std::vector<VertexId>> Graph::State::deal_nics(int node) const {
+  std::vector<std::vector<VertexId>> nearest;
+  for (const int rank : ranks[static_cast<std::size_t>(node + 1)]) {
+    nearest.push_back(nearest_nics(rank));
+  }
+  std::vector<std::vector<VertexId>> dealt;
+  for (std::size_t own = 0; own < nearest.size(); ++own) {
+    const std::vector<VertexId>& nics = nearest[own];
+    const auto sharers = static_cast<std::size_t>(std::ranges::count(nearest, nics));
+    const auto place = static_cast<std::size_t>(
+        std::count(nearest.begin(), nearest.begin() + static_cast<std::ptrdiff_t>(own), nics));
+    std::size_t first = place * nics.size() / sharers;
+    std::size_t last = (place + 1) * nics.size() / sharers;
+    if (nics.size() < sharers) last = nics.empty() ? first : first + 1;
+    dealt.emplace_back(nics.begin() + static_cast<std::ptrdiff_t>(first),
+                       nics.begin() + static_cast<std::ptrdiff_t>(last));
+  }
+  return dealt;
+}
+
 std::vector<VertexId> Graph::rail_nics(int rank) const {
-  const std::vector<VertexId> nics = state_->nearest_nics(rank);
-  std::size_t sharers = 0;
-  std::size_t place = 0;
-  for (const int other : state_->ranks[static_cast<std::size_t>(node_of(rank) + 1)]) {
-    if (other == rank) place = sharers;
-    if (state_->nearest_nics(other) == nics) ++sharers;
+  const State& s = *state_;
+  const int node = node_of(rank);
+  const auto local = static_cast<std::size_t>(local_index(rank));
+  const std::int32_t shape = shape_of_node(node);
+  if (shape < 0) return s.deal_nics(node)[local];
+  std::vector<VertexId> nics;
+  for (const std::size_t slot : s.rails[static_cast<std::size_t>(shape)][local]) {
+    nics.push_back(devices_of(node)[slot]);
   }
-  if (nics.size() < sharers) {
-    if (nics.empty()) return {};
-    return {nics[place * nics.size() / sharers]};
-  }
-  return {nics.begin() + static_cast<std::ptrdiff_t>(place * nics.size() / sharers),
-          nics.begin() + static_cast<std::ptrdiff_t>((place + 1) * nics.size() / sharers)};
+  return nics;
 }
 
 std::vector<bool> Graph::State::reach(VertexId start, bool along, bool through_gpus) const {

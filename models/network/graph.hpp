@@ -53,10 +53,16 @@ class LinkOutages {
  public:
   explicit LinkOutages(std::size_t links) : down_(links, false) {}
   bool down(LinkId link) const { return down_[link]; }
-  void set(LinkId link, bool down) { down_[link] = down; }
+  bool any() const { return count_ > 0; }
+  void set(LinkId link, bool down) {
+    if (down_[link] == down) return;
+    down_[link] = down;
+    down ? ++count_ : --count_;
+  }
 
  private:
   std::vector<bool> down_;
+  std::size_t count_ = 0;  ///< of links that are down
 };
 
 /// What a way depends on beside its two ends.
@@ -88,6 +94,17 @@ class Graph {
   /// Links that leave a vertex, by the vertex they lead to.
   std::vector<LinkId> links_from(VertexId vertex) const;
   std::optional<LinkId> find_link(VertexId from, VertexId to) const;
+  /// The link at a place among those that leave a vertex, by the vertex they lead to.
+  LinkId link_from(VertexId vertex, std::size_t place) const;
+
+  /// Finds out which nodes are built alike (node_shapes.hpp). Worth it once all is added; a device,
+  /// a link or a static route added later undoes it.
+  void find_node_shapes();
+  /// Ways inside nodes of one shape that use no network take links at the same places. Negative: of
+  /// no shape.
+  std::int32_t shape_of_node(int node) const;
+  /// Place of a device among those of its node.
+  std::size_t slot_of(VertexId vertex) const;
 
   int gpu_count() const;
   VertexId gpu(int rank) const;

@@ -429,6 +429,7 @@ std::optional<Graph> build_graph(const TopologySpec& spec, const ClusterSize& si
                                   graph.vertex_name(pair->first), graph.vertex_name(pair->second)));
     return std::nullopt;
   }
+  graph.find_node_shapes();
   return graph;
 }
 
