@@ -75,6 +75,9 @@ TEST_CASE("frameworks, sharding and checkpointing become the strategy's settings
   CHECK(mapped({{"framework", "FSDP1"}}).training.strategy == Strategy::fsdp1);
   CHECK(mapped({{"framework", "SimpleFSDP (torchtitan)"}}).training.strategy == Strategy::fsdp2);
   CHECK(mapped({{"framework", "DDP"}, {"sharding", "DDP"}}).training.strategy == Strategy::ddp);
+  CHECK(
+      mapped({{"framework", "DeepSpeed ZeRO-3"}, {"sharding", "zero_stage=3"}}).training.strategy ==
+      Strategy::zero3);
   CHECK(mapped({{"sharding", "HYBRID_SHARD"}}).training.sharding == Sharding::hybrid_shard);
   CHECK(mapped({{"sharding", "SHARD_GRAD_OP"}}).training.sharding == Sharding::shard_grad_op);
   CHECK(mapped({{"act_ckpt", "full"}}).workload.activation_checkpointing == Checkpointing::full);
@@ -108,7 +111,8 @@ TEST_CASE("a network that the source names chooses the machine") {
 
 TEST_CASE("what cannot be simulated says why") {
   CHECK(refused({{"framework", "Megatron-LM"}}).find("Megatron") != std::string::npos);
-  CHECK(refused({{"framework", "DeepSpeed ZeRO-3"}}).find("ZeRO") != std::string::npos);
+  CHECK(refused({{"framework", "DeepSpeed 3D"}}).find("DeepSpeed") != std::string::npos);
+  CHECK(refused({{"framework", "InternEvo"}}).find("InternEvo") != std::string::npos);
   CHECK(refused({{"tp", "2"}}) == "tensor parallelism is not simulated (tp = 2)");
   CHECK(refused({{"cp", "4"}}) == "context parallelism is not simulated (cp = 4)");
   CHECK(refused({{"model", "Mixtral-8x7B"}}).find("experts") != std::string::npos);

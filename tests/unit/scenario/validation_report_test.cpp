@@ -50,6 +50,18 @@ TEST_CASE("groups: median and 90th percentile of absolute errors, mean of errors
   CHECK(scores[0].bias == doctest::Approx(0.04));
 }
 
+TEST_CASE(
+    "the share of forecast runs counts runs, not lines, and only those that ought to have one") {
+  ValidationReport report;
+  report.rows = {row("a", 1, 1), row("a", 1, 1), row("b", 1, 1), row("c", 1, 1)};
+  CHECK(to_text(mapped_share(report)).empty());
+  for (std::size_t i = 0; i < 3; ++i) report.rows[i].ought_to_map = true;
+  report.rows[2].mapped = false;
+  CHECK(mapped_share(report).runs == 2);
+  CHECK(mapped_share(report).mapped == 1);
+  CHECK(to_text(report).find("1 of 2 FSDP runs") != std::string::npos);
+}
+
 TEST_CASE("one row is its own median; rows without error or not to be scored count nowhere") {
   std::vector<ValidationRow> rows{row("a", 1, 1.1), row("b", 1, 9), row("c", 1, 9)};
   rows[1].scored = false;
