@@ -1,6 +1,8 @@
 // `shardsim quiz` as users and scripts meet it: on a terminal, in a pipe, and as documents.
 #include <array>
 #include <csignal>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -189,6 +191,23 @@ TEST_CASE("the command shown repeats the run: its numbers are those of the quiz"
   CHECK(Json::parse(run.output)["step"]["exposed_communication_s"] == exposed);
 }
 
+TEST_CASE("the page is one file that holds every language, with a policy that forbids requests") {
+  const ScratchFolder scratch;
+  const ProgramRun run = run_program("quiz web --out " + scratch.file("new/folder"));
+  if (run.status == 2 && has(run.messages, "no viewer")) return;  // built without Node.js
+  REQUIRE_MESSAGE(run.status == 0, run.messages);
+  const std::string file = scratch.file("new/folder/fsdp-quiz.html");
+  CHECK(run.output == file + "\n");
+  std::ifstream stream(file);
+  const std::string page{std::istreambuf_iterator<char>(stream), {}};
+  CHECK(page.starts_with("<!DOCTYPE html>"));
+  CHECK(has(page, "default-src 'none'"));
+  CHECK(has(page, "\"hi\":{\"language\":\"hi\""));
+  CHECK(has(page, "\"ms\":{\"language\":\"ms\""));
+  CHECK_FALSE(has(page, "{{"));
+  CHECK(page.size() < 1'500'000);
+}
+
 TEST_CASE("documents are written in each language; bad arguments end with status 2") {
   for (const char* language : {"en", "hi", "ms"}) {
     const std::string to = std::string(" --out - --lang ") + language;
@@ -204,8 +223,9 @@ TEST_CASE("documents are written in each language; bad arguments end with status
   CHECK(Json::parse(data.output)["schema"] == "shardsim.quiz-data/1");
   for (const char* bad :
        {"quiz --lang fr", "quiz solve --question q9", "quiz export --format pdf --out -",
-        "quiz export --format gift", "quiz solve extra", "quiz --data /nonexistent",
-        "quiz solve --data /nonexistent", "quiz data --out /nonexistent/file"}) {
+        "quiz export --format gift", "quiz web", "quiz web --out /dev/null/x", "quiz solve extra",
+        "quiz --data /nonexistent", "quiz solve --data /nonexistent",
+        "quiz data --out /nonexistent/file"}) {
     CAPTURE(bad);
     CHECK(run_program(std::string(bad) + " </dev/null").status == 2);
   }
