@@ -162,6 +162,7 @@ bool TrafficBuilder::add(const Hop& hop, double share) {
 
 Traffic TrafficBuilder::finish() {
   std::ranges::sort(touched_);
+  made_.uses.reserve(touched_.size());
   constexpr double no_limit = std::numeric_limits<double>::infinity();
   double rate = touched_.empty() ? 0 : no_limit;
   double nvlink_rate = no_limit;

@@ -22,6 +22,7 @@ SharingGraph::SharingGraph(std::span<const Link> links) {
 
 void SharingGraph::classify(std::span<const LinkUse> uses, PoolSpan& classes) {
   sorted_.clear();
+  sorted_.reserve(uses.size());
   for (const LinkUse& use : uses) {
     assert(use.link < class_of_.size() && use.weight > 0);
     sorted_.push_back(SortedUse{class_of_[use.link], use.link, use.weight});
@@ -36,6 +37,9 @@ void SharingGraph::classify(std::span<const LinkUse> uses, PoolSpan& classes) {
     classify_run({first, last}, classes);
     first = last;
   }
+  // Sets of many links are few; their room is not worth keeping.
+  constexpr std::size_t many = 1 << 16;
+  if (sorted_.capacity() > many) sorted_ = {};
 }
 
 // `run` names links of one class, sorted by weight. Each weight splits off a class, except that

@@ -1,5 +1,7 @@
 // Rings on the topologies that come with the program.
+#include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include <doctest/doctest.h>
 
@@ -54,6 +56,34 @@ TEST_CASE("every shipped topology has rings on one to five nodes") {
       for (const Ring& ring : plan.ring_plan().rings) {
         CHECK(ring.order.size() == static_cast<std::size_t>(plan.ranks()));
       }
+    }
+  }
+}
+
+TEST_CASE("nodes built alike load their links as if each had been looked at by itself") {
+  for (const std::string& name : network::available_topologies({folder})) {
+    network::Graph graph = build(name, 3);
+    if (graph.shape_of_node(0) < 0) continue;
+    simcore::Diagnostics diagnostics;
+    CommunicatorPlan known = world_of(graph);
+    const auto known_pairs = known.traffic(Pattern::all_pairs);
+    REQUIRE(known_pairs.has_value());
+    const auto spec = network::load_topology(name, {folder}, diagnostics)->spec;
+    REQUIRE(graph.set_routing(spec.fabric.routing).has_value());  // forgets who is alike
+    CommunicatorPlan searched = world_of(graph);
+    const auto pairs = searched.traffic(Pattern::all_pairs);
+    REQUIRE(pairs.has_value());
+    for (const auto& [a, b] :
+         {std::pair{&known.ring(), &searched.ring()}, {*known_pairs, *pairs}}) {
+      CAPTURE(name);
+      CHECK(a->rate == b->rate);
+      CHECK(a->inside.mean == b->inside.mean);
+      CHECK(a->between.mean == b->between.mean);
+      CHECK(a->inside_by_nvlink == b->inside_by_nvlink);
+      CHECK(a->network_by_cpu == b->network_by_cpu);
+      CHECK(std::ranges::equal(a->uses, b->uses, [](const auto& x, const auto& y) {
+        return x.link == y.link && x.weight == y.weight;
+      }));
     }
   }
 }
