@@ -39,7 +39,9 @@ TEST_CASE("a link of another place gives a node another shape, and undoes what w
 
 TEST_CASE("NICs are dealt out alike whether or not shapes are known") {
   for (const std::string& name : available_topologies(testing::shipped())) {
-    Graph graph = build(shipped_spec(name), 1);
+    const TopologySpec spec = shipped_spec(name);
+    if (spec.fabric.torus) continue;  // of a size of its own
+    Graph graph = build(spec, 1);
     std::vector<std::vector<VertexId>> rails;
     for (int rank = 0; rank < graph.gpu_count(); ++rank) rails.push_back(graph.rail_nics(rank));
     REQUIRE(graph.set_routing(RoutingSpec{}).has_value());
