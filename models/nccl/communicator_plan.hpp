@@ -63,6 +63,10 @@ class CommunicatorPlan {
   /// before is no longer valid. Without effect if one of the groups has no plan. The planner must
   /// outlive this.
   void follow(const Planner& planner);
+  /// Follows what `other` follows, if anything.
+  void follow_as(const CommunicatorPlan& other) {
+    if (other.followed_ != nullptr) follow(*other.followed_);
+  }
 
   /// The pattern's traffic. References stay valid as long as the plan.
   const Traffic& ring() const { return *traffic_[0]; }

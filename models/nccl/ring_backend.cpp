@@ -186,6 +186,7 @@ std::expected<network::LinkSetId, NoRoute> RingBackend::links_of(Instance& in,
   const Pattern pattern = *in.plan->pattern_of(traffic);
   std::vector<network::LinkUse> all = traffic.uses;
   for (CommunicatorPlan& other : in.others) {
+    other.follow_as(*in.plan);  // timing the first group has told it whose rings to take
     const auto its = other.traffic(pattern);
     if (!its) return std::unexpected(its.error());
     all.insert(all.end(), (*its)->uses.begin(), (*its)->uses.end());
