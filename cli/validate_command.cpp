@@ -196,11 +196,11 @@ class ValidateCommand {
   int write(const scenario::ValidationReport& report) const {
     bool written = true;
     if (!arguments_.json.empty()) {
-      written &= document(arguments_.json,
-                          scenario::to_json(report, scaling_ ? &*scaling_ : nullptr,
-                                            leave_one_out_ ? &*leave_one_out_ : nullptr,
-                                            fits_ ? &*fits_ : nullptr,
-                                            references_ ? &references_->sequences : nullptr));
+      written &= document(
+          arguments_.json,
+          scenario::to_json(report, scaling_ ? &*scaling_ : nullptr,
+                            leave_one_out_ ? &*leave_one_out_ : nullptr, fits_ ? &*fits_ : nullptr,
+                            references_ ? &references_->sequences : nullptr));
     }
     if (!arguments_.residuals.empty()) {
       written &= document(arguments_.residuals, scenario::to_csv(scenario::residuals(report)));

@@ -26,14 +26,22 @@ network::Graph build(const std::string& name, std::int64_t nodes) {
   return std::move(*graph);
 }
 
-/// Numbers of nodes to try: a torus is of one size.
+/// Numbers of nodes to try: a torus is of one size, and a fabric may have a largest.
 std::vector<std::int64_t> sizes_of(const std::string& name) {
   simcore::Diagnostics diagnostics;
   const auto topology = network::load_topology(name, {folder}, diagnostics);
   REQUIRE_MESSAGE(topology.has_value(), simcore::to_text(diagnostics));
   const auto& torus = topology->spec.fabric.torus;
-  if (!torus) return {1, 2, 5};
-  return {network::torus_size(*torus)};
+  if (torus) return {network::torus_size(*torus)};
+  std::vector<std::int64_t> sizes;
+  for (const std::int64_t nodes : {1, 2, 5}) {
+    simcore::Diagnostics refused;
+    const network::ClusterSize size{nodes, std::nullopt, simcore::SourceLocation{},
+                                    simcore::SourceLocation{}};
+    if (network::build_graph(topology->spec, size, refused)) sizes.push_back(nodes);
+  }
+  REQUIRE(sizes.size() >= 2);  // one NVLink domain may be all there is
+  return sizes;
 }
 
 CommunicatorPlan world_of(const network::Graph& graph) {
