@@ -58,20 +58,6 @@ class TreeBuilder {
 
 }  // namespace
 
-const std::string* XmlElement::attribute(std::string_view wanted) const {
-  for (const XmlAttribute& candidate : attributes) {
-    if (candidate.name == wanted) return &candidate.value;
-  }
-  return nullptr;
-}
-
-const XmlElement* XmlElement::child(std::string_view wanted) const {
-  for (const XmlElement& candidate : children) {
-    if (candidate.name == wanted) return &candidate;
-  }
-  return nullptr;
-}
-
 std::optional<XmlElement> parse_xml(const std::shared_ptr<const simcore::SourceText>& source,
                                     simcore::Diagnostics& diagnostics) {
   const std::string& text = source->text;
@@ -108,29 +94,6 @@ std::optional<XmlElement> parse_xml(const std::shared_ptr<const simcore::SourceT
     return std::nullopt;
   }
   return TreeBuilder(positions, diagnostics).build(root);
-}
-
-std::string xml_escaped(std::string_view text) {
-  std::string escaped;
-  for (const char letter : text) {
-    switch (letter) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += letter;
-    }
-  }
-  return escaped;
 }
 
 }  // namespace shardsim::nccl

@@ -31,8 +31,7 @@ constexpr std::array<std::pair<std::string_view, gpu::DataType>, 4> type_names{
      {"int8", gpu::DataType::fp8}}};
 
 std::string_view type_name(gpu::DataType type) {
-  const auto* const found =
-      std::ranges::find(type_names, type, [](auto& one) { return one.second; });
+  const auto found = std::ranges::find(type_names, type, [](auto& one) { return one.second; });
   return found == type_names.end() ? "float" : found->first;
 }
 
@@ -155,10 +154,9 @@ class SetupReader {
 
   void read_settings(CollectiveSettings& settings) {
     const std::string collective = text(json_, "collective");
-    const auto* const kind = std::ranges::find(all_kinds, collective, cuda::collective_name);
+    const auto kind = std::ranges::find(all_kinds, collective, cuda::collective_name);
     const std::string type = text(json_, "datatype");
-    const auto* const found =
-        std::ranges::find(type_names, type, [](auto& one) { return one.first; });
+    const auto found = std::ranges::find(type_names, type, [](auto& one) { return one.first; });
     if (kind == all_kinds.end()) fail(fmt::format("there is no collective '{}'", collective));
     if (found == type_names.end()) fail(fmt::format("there is no type '{}'", type));
     if (diagnostics_.has_errors()) return;

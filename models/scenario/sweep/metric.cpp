@@ -34,9 +34,13 @@ std::expected<double, std::string> parse_bound(std::string_view text, MetricUnit
       return time->seconds();
     }
     case MetricUnit::bytes: {
-      const auto bytes = simcore::parse_bytes(text);
-      if (!bytes) return std::unexpected(bytes.error());
-      return static_cast<double>(bytes->count);
+      // A bound need not be a whole number of bytes: "79.1 GiB", as summaries print it.
+      const auto number = simcore::parse_decimal_prefix(text);
+      const auto one = simcore::parse_bytes(number ? "1" + std::string(text.substr(number->length))
+                                                   : std::string(text));
+      if (!one) return std::unexpected(one.error());
+      return number ? number->to_double() * static_cast<double>(one->count)
+                    : static_cast<double>(one->count);
     }
     case MetricUnit::fraction: {
       const auto share = simcore::parse_fraction(text);

@@ -1,5 +1,7 @@
 #include "models/scenario/sweep/sweep_row.hpp"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "models/scenario/sweep/sweep_point.hpp"
@@ -101,7 +103,11 @@ std::string csv_header(const std::vector<std::string>& keys) {
     append_cell(out, key);
   }
   out += ",gpu";
-  for (const Metric& one : metrics) out += "," + one.name();
+  for (const Metric& one : metrics) {
+    // A figure that is swept over has its axis' column, too.
+    const bool taken = std::ranges::find(keys, one.name()) != keys.end();
+    out += (taken ? ",result." : ",") + std::string(one.name());
+  }
   return out + ",failed,message,schema,version,scenario_hash\n";
 }
 

@@ -319,5 +319,17 @@ TEST_CASE("a curve shows every series and both ends of its axes") {
   CHECK(CurvePlot("tokens_per_s").draw(false).contains("no point"));
 }
 
+TEST_CASE("a bound in bytes may be as a summary prints it, and a column has one name") {
+  const auto bound = parse_constraint("memory.peak_reserved_bytes < 79.1 GiB");
+  REQUIRE(bound);
+  CHECK(bound->bound == doctest::Approx(79.1 * (1 << 30)));
+  CHECK_FALSE(parse_constraint("memory.peak_reserved_bytes < 79.1"));
+  CHECK_FALSE(parse_constraint("memory.peak_reserved_bytes < 79.1 Gbit"));
+  const std::string header = csv_header({"cluster.nodes"});
+  CHECK(header.starts_with("index,cluster.nodes,gpu,"));
+  CHECK(header.find(",result.cluster.nodes,") != std::string::npos);
+  CHECK(header.find(",cluster.nodes,", 10) == std::string::npos);
+}
+
 }  // namespace
 }  // namespace shardsim::scenario
