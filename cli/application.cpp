@@ -41,6 +41,14 @@ bool names_no_command(const CLI::App& app, int argc, const char* const* argv) {
   return true;
 }
 
+/// A command whose output was lost has not done well, whatever it says itself.
+int finished(int status) {
+  std::cout.flush();
+  if (std::cout || status != 0) return status;
+  std::cerr << "shardsim: cannot write to standard output\n";
+  return 2;
+}
+
 }  // namespace
 
 int run_application(int argc, const char* const* argv) {
@@ -62,10 +70,10 @@ int run_application(int argc, const char* const* argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     // Help and version end well; every other way out of the parser is bad arguments.
-    return app.exit(error, std::cout, std::cerr) == 0 ? 0 : 2;
+    return finished(app.exit(error, std::cout, std::cerr) == 0 ? 0 : 2);
   }
   try {
-    return action();
+    return finished(action());
   } catch (const std::bad_alloc&) {
     std::cerr << "shardsim: this machine has too little memory for the run\n";
     return 1;

@@ -111,6 +111,14 @@ class CollectiveCommand {
       std::cerr << "shardsim collective: --chunk-trace and --chunk-work need --fidelity chunk\n";
       return exit_bad_input;
     }
+    const auto differ = check_targets({{"the topology", arguments_.cluster.topology}},
+                                      {{"--json", arguments_.json},
+                                       {"--chunk-trace", arguments_.trace},
+                                       {"--chunk-work", arguments_.work}});
+    if (!differ) {
+      std::cerr << "shardsim collective: " << differ.error() << '\n';
+      return exit_bad_input;
+    }
     const auto begin = parse_size(arguments_.begin);
     const auto end = parse_size(arguments_.end);
     if (!begin || !end || *end < *begin) {

@@ -2,15 +2,18 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "cli/output_target.hpp"
 #include "cli/shell_text.hpp"
 #include "cli/sweep_journal.hpp"
 #include "cli/sweep_outputs.hpp"
@@ -51,6 +54,10 @@ class Merger {
     if (!arguments_.report.empty() && !report::has_pages()) {
       return complain("--report: " + report::no_pages_message());
     }
+    const auto differ = check_targets(
+        {},
+        {{"--json", arguments_.json}, {"--csv", arguments_.csv}, {"--report", arguments_.report}});
+    if (!differ) return complain(differ.error());
     // Lines are gathered in a file without a name: a part may be the target, too.
     auto journal = SweepJournal::create("");
     if (!journal) return complain(journal.error());
@@ -77,6 +84,10 @@ class Merger {
   }
 
   bool add(const std::string& part, SweepJournal& journal) {
+    std::error_code ignored;
+    if (std::filesystem::is_directory(part, ignored)) {
+      return fail(fmt::format("'{}' is a folder: expected a file of points", part));
+    }
     std::ifstream in(part, std::ios::binary);
     if (!in) return fail(fmt::format("'{}' cannot be opened", part));
     std::string line;

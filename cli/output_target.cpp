@@ -1,10 +1,47 @@
 #include "cli/output_target.hpp"
 
+#include <filesystem>
 #include <iostream>
+#include <map>
+#include <system_error>
+
+#include <fmt/format.h>
 
 #include "simcore/output/atomic_file.hpp"
 
 namespace shardsim::cli {
+
+namespace {
+
+std::string identity(const std::string& target) {
+  if (target == "-") return target;
+  std::error_code failed;
+  const std::filesystem::path canonical = std::filesystem::weakly_canonical(target, failed);
+  return failed ? target : canonical.string();
+}
+
+}  // namespace
+
+std::expected<void, std::string> check_targets(const std::vector<NamedTarget>& inputs,
+                                               const std::vector<NamedTarget>& outputs) {
+  std::map<std::string, std::string> read;
+  for (const NamedTarget& one : inputs) {
+    if (!one.target.empty() && one.target != "-") read.emplace(identity(one.target), one.name);
+  }
+  std::map<std::string, std::string> taken;
+  for (const NamedTarget& one : outputs) {
+    if (one.target.empty()) continue;
+    if (const auto input = read.find(identity(one.target)); input != read.end()) {
+      return std::unexpected(fmt::format("{} goes to '{}', which is {}: expected another file",
+                                         one.name, one.target, input->second));
+    }
+    const auto [first, fresh] = taken.emplace(identity(one.target), one.name);
+    if (fresh) continue;
+    return std::unexpected(fmt::format("{} and {} both go to '{}': expected different files",
+                                       first->second, one.name, one.target));
+  }
+  return {};
+}
 
 std::expected<void, std::string> write_document(const std::string& target,
                                                 const std::function<void(std::ostream&)>& write) {

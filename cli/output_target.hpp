@@ -5,8 +5,21 @@
 #include <functional>
 #include <iosfwd>
 #include <string>
+#include <vector>
 
 namespace shardsim::cli {
+
+/// A file that a command reads or writes, and what it is called in a message: "--json".
+struct NamedTarget {
+  std::string name;
+  std::string target;
+};
+
+/// Two documents in one file, or on standard output, would make neither readable, and what a
+/// command reads is not for overwriting. Files are the same under whatever name. The error is a
+/// message for the user; targets that are empty take no part, inputs may be equal.
+std::expected<void, std::string> check_targets(const std::vector<NamedTarget>& inputs,
+                                               const std::vector<NamedTarget>& outputs);
 
 /// Calls `write` with the stream of `target`. The error is a message for the user.
 std::expected<void, std::string> write_document(const std::string& target,

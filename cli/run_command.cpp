@@ -150,34 +150,15 @@ class RunCommand {
   }
 
  private:
-  /// The same file under another name is the same file.
-  static std::string identity(const std::string& target) {
-    if (target == "-") return target;
-    std::error_code failed;
-    const std::filesystem::path canonical = std::filesystem::weakly_canonical(target, failed);
-    return failed ? target : canonical.string();
-  }
-
-  /// Two documents in one file, or on standard output, would make neither readable; and the
-  /// scenario is not for overwriting.
   bool outputs_differ() const {
-    std::map<std::string, const char*> taken{{identity(arguments_.scenario), "the scenario"}};
-    const std::pair<const char*, const std::string&> outputs[] = {
-        {"--json", arguments_.json},
-        {"--timeline", arguments_.timeline},
-        {"--trace", arguments_.trace},
-        {"--memory-snapshot", arguments_.memory_snapshot},
-        {"--report", arguments_.report}};
-    for (const auto& [option, target] : outputs) {
-      if (target.empty()) continue;
-      const auto [first, fresh] = taken.emplace(identity(target), option);
-      if (fresh) continue;
-      std::cerr << fmt::format(
-          "shardsim run: {} and {} both go to '{}': expected different files\n", first->second,
-          option, target);
-      return false;
-    }
-    return true;
+    const auto differ = check_targets({{"the scenario", arguments_.scenario}},
+                                      {{"--json", arguments_.json},
+                                       {"--timeline", arguments_.timeline},
+                                       {"--trace", arguments_.trace},
+                                       {"--memory-snapshot", arguments_.memory_snapshot},
+                                       {"--report", arguments_.report}});
+    if (!differ) std::cerr << "shardsim run: " << differ.error() << '\n';
+    return differ.has_value();
   }
 
   static void note_costs(scenario::Result& result, Clock::time_point begun) {

@@ -67,7 +67,9 @@ std::optional<scenario::ClusterShape> shape_of(const scenario::LoadedScenario& s
 }
 
 /// A step shrinks with the cluster only if the work of all stays.
-scenario::Hold hold_of(const Question& question, const SweepArguments& arguments) {
+scenario::Hold hold_of(const Question& question, const SweepArguments& arguments,
+                       const scenario::ScenarioSpec& spec) {
+  if (!spec.workload.model) return scenario::Hold::micro_batch;  // there is no batch to spread
   if (arguments.hold == "global-batch") return scenario::Hold::global_batch;
   if (arguments.hold == "micro-batch") return scenario::Hold::micro_batch;
   const scenario::Metric& metric = scenario::metrics[question.target->metric];
@@ -106,8 +108,8 @@ std::vector<scenario::SweepAxis> axes_for(const Question& question, const SweepA
   const auto shape = shape_of(scenario, setting);
   if (!shape) return {};
   if (question.best) return scenario::search_space(scenario, *shape);
-  return {
-      scenario::growing_clusters(scenario.spec, *shape, hold_of(question, arguments), most_nodes)};
+  return {scenario::growing_clusters(scenario.spec, *shape,
+                                     hold_of(question, arguments, scenario.spec), most_nodes)};
 }
 
 std::expected<bool, std::string> print_best(std::ostream& people, const Question& question,

@@ -74,9 +74,11 @@ void SweepOptions::add_answers() {
       "--best", arguments_.best,
       "Find the point that is best in this figure, and the Pareto front; without axes, over "
       "strategies, checkpointing and batches");
+  best->check(named());
   CLI::Option* target = command_.add_option(
       "--target", arguments_.target,
       "Find the smallest cluster with which this holds, e.g. 'step.time_s < 3 s'");
+  target->check(named());
   target->excludes(best);
   command_
       .add_option("--subject-to", arguments_.subject_to,

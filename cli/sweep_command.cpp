@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/output_target.hpp"
 #include "cli/shard_environment.hpp"
 #include "cli/shell_text.hpp"
 #include "cli/sweep_answers.hpp"
@@ -22,6 +23,7 @@
 #include "cli/sweep_submit.hpp"
 #include "models/scenario/sweep/metric.hpp"
 #include "report/page.hpp"
+#include "simcore/decimal_number.hpp"
 
 namespace shardsim::cli {
 
@@ -36,10 +38,19 @@ int complain(const std::string& message) {
   return exit_bad_input;
 }
 
-std::string canonical(const std::string& file) {
-  std::error_code failed;
-  const std::filesystem::path path = std::filesystem::weakly_canonical(file, failed);
-  return failed ? file : path.string();
+/// The first value that is no larger than the one before; empty if all grow, or are no numbers.
+std::string out_of_order(const scenario::SweepAxis& axis) {
+  const auto number = [](const std::string& text) -> std::optional<double> {
+    const auto read = simcore::parse_decimal_prefix(text);
+    return read && read->length == text.size() ? std::optional(read->to_double()) : std::nullopt;
+  };
+  const std::vector<std::string>& values = axis.keys.front().values;
+  for (std::size_t i = 1; i < values.size(); ++i) {
+    const auto before = number(values[i - 1]);
+    const auto here = number(values[i]);
+    if (before && here && *here <= *before) return values[i];
+  }
+  return {};
 }
 
 class SweepCommand {
@@ -73,24 +84,12 @@ class SweepCommand {
   std::string check() const {
     const std::string& json = arguments_.json;
     const std::string& csv = arguments_.csv;
-    if (!json.empty() && (json == csv || (json != "-" && canonical(json) == canonical(csv)))) {
-      return fmt::format("--json and --csv both go to '{}': expected different files", json);
-    }
-    if (!arguments_.report.empty()) {
-      if (!report::has_pages()) return "--report: " + report::no_pages_message();
-      const std::string& page = arguments_.report;
-      for (const std::string& other : {json, csv}) {
-        if (page == other || (page != "-" && canonical(page) == canonical(other))) {
-          return fmt::format(
-              "--report and another output both go to '{}': expected different files", page);
-        }
-      }
-    }
-    for (const std::string& file : {json, csv, arguments_.report}) {
-      if (file.empty() || file == "-") continue;
-      if (canonical(file) == canonical(arguments_.scenario)) {
-        return fmt::format("'{}' is the scenario: expected another file", file);
-      }
+    const auto differ =
+        check_targets({{"the scenario", arguments_.scenario}},
+                      {{"--json", json}, {"--csv", csv}, {"--report", arguments_.report}});
+    if (!differ) return differ.error();
+    if (!arguments_.report.empty() && !report::has_pages()) {
+      return "--report: " + report::no_pages_message();
     }
     if (arguments_.resume && journal_file(json, csv).empty()) {
       return "--resume: expected a file, --json FILE or --csv FILE, to go on from";
@@ -127,6 +126,12 @@ class SweepCommand {
   int answer_target() {
     if (session_->plan->axes().size() != 1) {
       return complain("--target: expected one axis, the sizes of the cluster from small to large");
+    }
+    const std::string wrong = out_of_order(session_->plan->axes().front());
+    if (!wrong.empty()) {
+      return complain(fmt::format(
+          "--target: expected the sizes of the cluster from small to large, found {} out of order",
+          wrong));
     }
     auto journal = SweepJournal::create(journal_file(arguments_.json, arguments_.csv));
     if (!journal) return complain(journal.error());

@@ -72,6 +72,19 @@ class ValidateCommand {
                    "--reference\n";
       return exit_bad_input;
     }
+    std::vector<NamedTarget> inputs{{"--training", arguments_.training},
+                                    {"--scaling", arguments_.scaling},
+                                    {"--oom", arguments_.oom},
+                                    {"--collectives", arguments_.collectives},
+                                    {"--tables", arguments_.tables}};
+    for (const std::string& log : arguments_.references) inputs.push_back({"--reference", log});
+    const auto differ = check_targets(inputs, {{"--json", arguments_.json},
+                                               {"--residuals", arguments_.residuals},
+                                               {"--report", arguments_.report}});
+    if (!differ) {
+      std::cerr << "shardsim validate: " << differ.error() << '\n';
+      return exit_bad_input;
+    }
     scenario::ValidationReport report;
     if (!arguments_.training.empty()) {
       if (!load()) return exit_bad_input;

@@ -20,6 +20,22 @@ enum class Distribution : std::uint8_t {
   uniform,      ///< between 1 - d sqrt(3) and 1 + d sqrt(3), cut off at 0
 };
 
+/// The largest deviation at which factors keep their mean of 1 without falling below 0; for the
+/// normal distribution to 1e-4, of what lies beyond three deviations.
+constexpr double most_deviation(Distribution distribution) {
+  switch (distribution) {
+    case Distribution::normal:
+      return 0.33;
+    case Distribution::lognormal:
+      return 10;
+    case Distribution::exponential:
+      return 1;
+    case Distribution::uniform:
+      return 0.57;  // below 1 / sqrt(3)
+  }
+  return 0;
+}
+
 struct Jitter {
   Distribution distribution = Distribution::normal;
   double deviation = 0;  ///< standard deviation of the factor, d above

@@ -13,6 +13,10 @@ using simcore::quote;
 
 namespace {
 
+/// A buffer's eight steps, and a chunk, hold whole grains of what is copied at once.
+constexpr std::int64_t least_buffer = 8 * 512;
+constexpr std::int64_t least_ll128_buffer = 8 * 2048;
+constexpr std::int64_t least_chunk = 512;
 constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
 
 struct NumberVariable {
@@ -31,16 +35,21 @@ constexpr std::array number_variables{
                    no_limit},
     NumberVariable{"NCCL_NET_OVERHEAD", &Environment::net_overhead_ns, 0, no_limit},
     NumberVariable{"NCCL_LL128_C2C", &Environment::ll128_c2c, 0, 1},
-    NumberVariable{"NCCL_BUFFSIZE", &Environment::buffer_bytes, 1, no_limit},
-    NumberVariable{"NCCL_LL_BUFFSIZE", &Environment::ll_buffer_bytes, 1, no_limit},
-    NumberVariable{"NCCL_LL128_BUFFSIZE", &Environment::ll128_buffer_bytes, 1, no_limit},
-    NumberVariable{"NCCL_P2P_NET_CHUNKSIZE", &Environment::p2p_net_chunk_bytes, 1, no_limit},
-    NumberVariable{"NCCL_P2P_PCI_CHUNKSIZE", &Environment::p2p_pci_chunk_bytes, 1, no_limit},
-    NumberVariable{"NCCL_P2P_NVL_CHUNKSIZE", &Environment::p2p_nvl_chunk_bytes, 1, no_limit},
+    NumberVariable{"NCCL_BUFFSIZE", &Environment::buffer_bytes, least_buffer, no_limit},
+    NumberVariable{"NCCL_LL_BUFFSIZE", &Environment::ll_buffer_bytes, least_buffer, no_limit},
+    NumberVariable{"NCCL_LL128_BUFFSIZE", &Environment::ll128_buffer_bytes, least_ll128_buffer,
+                   no_limit},
+    NumberVariable{"NCCL_P2P_NET_CHUNKSIZE", &Environment::p2p_net_chunk_bytes, least_chunk,
+                   no_limit},
+    NumberVariable{"NCCL_P2P_PCI_CHUNKSIZE", &Environment::p2p_pci_chunk_bytes, least_chunk,
+                   no_limit},
+    NumberVariable{"NCCL_P2P_NVL_CHUNKSIZE", &Environment::p2p_nvl_chunk_bytes, least_chunk,
+                   no_limit},
     NumberVariable{"NCCL_P2P_LL_THRESHOLD", &Environment::p2p_ll_threshold_bytes, 0, no_limit},
     NumberVariable{"NCCL_CHUNK_SIZE", &Environment::chunk_bytes, 0, no_limit},
-    NumberVariable{"NCCL_NVLS_CHUNKSIZE", &Environment::nvls_chunk_bytes, 1, no_limit},
-    NumberVariable{"NCCL_NVLSTREE_MAX_CHUNKSIZE", &Environment::nvls_tree_chunk_bytes, 1, no_limit},
+    NumberVariable{"NCCL_NVLS_CHUNKSIZE", &Environment::nvls_chunk_bytes, least_chunk, no_limit},
+    NumberVariable{"NCCL_NVLSTREE_MAX_CHUNKSIZE", &Environment::nvls_tree_chunk_bytes, least_chunk,
+                   no_limit},
     // The older name of each first, so that the newer one wins.
     NumberVariable{"NCCL_MIN_NRINGS", &Environment::least_channels, 0, 64},
     NumberVariable{"NCCL_MAX_NRINGS", &Environment::most_channels, 1, 64},

@@ -15,7 +15,10 @@ using simcore::SimTime;
 
 namespace {
 
-SimTime from_us(double us) { return SimTime::picoseconds(std::llround(us * 1e6)); }
+SimTime from_us(double us) {
+  constexpr double most = 9e12;  // what 64 bits of picoseconds hold
+  return us < most ? SimTime::picoseconds(std::llround(us * 1e6)) : SimTime::latest();
+}
 
 /// The sizes that the user sets.
 TimingConstants with_environment(TimingConstants constants, const Environment& environment) {

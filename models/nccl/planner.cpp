@@ -134,7 +134,12 @@ std::expected<GivenGraphs, std::string> given_graphs(const NcclSetup& setup, con
   if (!setup.graph_file) return GivenGraphs{};
   simcore::Diagnostics diagnostics;
   auto given = read_graph_xml(setup.graph_file, system, options, diagnostics);
-  if (!given) return std::unexpected(simcore::to_text(diagnostics));
+  if (!given) {
+    // One line: it becomes part of another message.
+    const simcore::Diagnostic& first = diagnostics.all().front();
+    return std::unexpected(fmt::format("NCCL_GRAPH_FILE: {}:{}:{}: {}", setup.graph_file->name,
+                                       first.where.line, first.where.column, first.message));
+  }
   return std::move(*given);
 }
 

@@ -4,8 +4,11 @@
 
 #include "models/nccl/topology_xml.hpp"
 #include "models/nccl/xml_tree.hpp"
+#include "simcore/output/html_text.hpp"
 
 namespace shardsim::nccl {
+
+using simcore::html_text;
 namespace {
 
 class MachineWriter {
@@ -26,7 +29,7 @@ class MachineWriter {
   }
 
   static std::string named(std::string_view name, std::string_view value) {
-    return value.empty() ? std::string() : fmt::format("{}=\"{}\"", name, xml_escaped(value));
+    return value.empty() ? std::string() : fmt::format("{}=\"{}\"", name, html_text(value));
   }
 
   void write_cpu(const CpuEntry& cpu) {
@@ -34,7 +37,7 @@ class MachineWriter {
     line(
         "<cpu host_hash=\"{:#x}\" numaid=\"{}\" arch=\"{}\" vendor=\"{}\" familyid=\"{}\" "
         "modelid=\"{}\">",
-        cpu.host, cpu.numa, xml_escaped(cpu.architecture), xml_escaped(cpu.vendor), cpu.family,
+        cpu.host, cpu.numa, html_text(cpu.architecture), html_text(cpu.vendor), cpu.family,
         cpu.model);
     for (const PciEntry& device : cpu.devices) write_pci(device);
     write_nets(cpu.nets);
@@ -54,13 +57,13 @@ class MachineWriter {
         "<pci busid=\"{}\" class=\"{}\" vendor=\"{:#06x}\" device=\"{:#06x}\" "
         "subsystem_vendor=\"{:#06x}\" subsystem_device=\"{:#06x}\" link_speed=\"{}\" "
         "link_width=\"{}\">",
-        xml_escaped(pci.bus_id), class_of(pci), part(3), part(2), part(1), part(0),
-        xml_escaped(pci.link_speed), pci.link_width);
+        html_text(pci.bus_id), class_of(pci), part(3), part(2), part(1), part(0),
+        html_text(pci.link_speed), pci.link_width);
     if (pci.gpu) write_gpu(*pci.gpu);
     write_nets(pci.nets);
     for (const PciEntry& child : pci.children) write_pci(child);
     ++depth_;
-    for (const std::string& peer : pci.peers) line("<pcilink target=\"{}\"/>", xml_escaped(peer));
+    for (const std::string& peer : pci.peers) line("<pcilink target=\"{}\"/>", html_text(peer));
     --depth_;
     line("</pci>");
     --depth_;
@@ -72,8 +75,8 @@ class MachineWriter {
          gpu.rank, gpu.gpu_direct);
     ++depth_;
     for (const NvlinkEntry& link : gpu.nvlinks) {
-      line("<nvlink target=\"{}\" count=\"{}\" tclass=\"{}\"/>", xml_escaped(link.target),
-           link.count, class_of(link.kind));
+      line("<nvlink target=\"{}\" count=\"{}\" tclass=\"{}\"/>", html_text(link.target), link.count,
+           class_of(link.kind));
     }
     for (const C2cEntry& link : gpu.c2c) {
       line("<c2c bw=\"{}\" count=\"{}\"/>", link.megabytes_per_second, link.count);
@@ -109,8 +112,8 @@ class MachineWriter {
       line(
           "<net name=\"{}\" dev=\"{}\" speed=\"{}\" port=\"{}\" latency=\"{}\"{} gdr=\"{:d}\" "
           "coll=\"{:d}\"/>",
-          xml_escaped(net.name), net.device, net.megabits_per_second, net.port, net.latency_us,
-          more, net.gpu_direct, net.collectives);
+          html_text(net.name), net.device, net.megabits_per_second, net.port, net.latency_us, more,
+          net.gpu_direct, net.collectives);
     }
     --depth_;
     line("</nic>");

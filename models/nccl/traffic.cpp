@@ -18,6 +18,7 @@ namespace {
 
 SimTime mean(SimTime total, std::int64_t count) {
   if (count == 0) return SimTime{};
+  if (total >= SimTime::latest()) return total;  // beyond the range: nobody knows how far
   return SimTime::picoseconds((total.picoseconds() + count / 2) / count);
 }
 

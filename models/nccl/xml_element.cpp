@@ -17,27 +17,4 @@ const XmlElement* XmlElement::child(std::string_view wanted) const {
   return nullptr;
 }
 
-std::string xml_escaped(std::string_view text) {
-  std::string escaped;
-  for (const char letter : text) {
-    switch (letter) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += letter;
-    }
-  }
-  return escaped;
-}
-
 }  // namespace shardsim::nccl

@@ -34,7 +34,4 @@ struct XmlElement {
 std::optional<XmlElement> parse_xml(const std::shared_ptr<const simcore::SourceText>& source,
                                     simcore::Diagnostics& diagnostics);
 
-/// `text` as it stands between the quotes of an attribute.
-std::string xml_escaped(std::string_view text);
-
 }  // namespace shardsim::nccl

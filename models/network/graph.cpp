@@ -296,6 +296,10 @@ std::expected<void, std::string> Graph::set_routing(const RoutingSpec& routing) 
     for (const std::string& name : names) {
       const auto stop = find_vertex(name);
       if (!stop) return std::unexpected(fmt::format("there is no device '{}'", name));
+      if (std::ranges::find(stops, *stop) != stops.end()) {
+        return std::unexpected(
+            fmt::format("the way from '{}' to '{}' passes '{}' twice", route.from, route.to, name));
+      }
       if (!stops.empty()) {
         const auto link = find_link(stops.back(), *stop);
         if (!link) {
@@ -306,7 +310,10 @@ std::expected<void, std::string> Graph::set_routing(const RoutingSpec& routing) 
       }
       stops.push_back(*stop);
     }
-    s.table[{stops.front(), stops.back()}] = std::move(links);
+    if (!s.table.emplace(std::pair{stops.front(), stops.back()}, std::move(links)).second) {
+      return std::unexpected(
+          fmt::format("there are two ways from '{}' to '{}'", route.from, route.to));
+    }
   }
   return {};
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,6 +16,7 @@ namespace {
 
 // About 100 bytes a device and 60 a link: 8 million devices stay below 3 GB.
 constexpr std::int64_t most_devices = 8'000'000;
+constexpr double most_cables = 4e6;
 
 /// Devices of one node.
 struct NodeDevices {
@@ -375,6 +377,25 @@ NodeLimit node_limit(const TopologySpec& spec) {
   return limit;
 }
 
+/// Cables between switches; what is joined to what grows faster than the number of nodes. In
+/// floating point, because it may be far beyond what there can be.
+double cables_between_switches(const TopologySpec& spec, std::int64_t nodes) {
+  const FabricSpec& fabric = spec.fabric;
+  if (!has_leaves(fabric.kind) || fabric.nodes_per_leaf < 1) return 0;
+  const auto groups = [nodes](std::int64_t size) {
+    return std::ceil(static_cast<double>(nodes) / static_cast<double>(size));
+  };
+  const bool by_rails =
+      fabric.kind == FabricKind::rail_optimised || fabric.kind == FabricKind::rail_only;
+  const double rails = by_rails ? static_cast<double>(spec.node.nic_count()) : 1;
+  const auto spines = static_cast<double>(fabric.spines);
+  double cables = groups(fabric.nodes_per_leaf) * rails * spines;
+  if (!fabric.pods) return cables;
+  const double pods = groups(fabric.pods->nodes);
+  const bool all_to_all = fabric.kind == FabricKind::dragonfly_plus;
+  return cables + pods * spines * (all_to_all ? pods / 2 : static_cast<double>(fabric.pods->cores));
+}
+
 bool check_size(const TopologySpec& spec, const ClusterSize& size,
                 simcore::Diagnostics& diagnostics) {
   const std::size_t errors = diagnostics.error_count();
@@ -396,6 +417,14 @@ bool check_size(const TopologySpec& spec, const ClusterSize& size,
     diagnostics.error(size.nodes_where,
                       fmt::format("topology '{}' takes 1 to {} nodes ({}), found {}", spec.name,
                                   limit.nodes, limit.reason, size.nodes));
+  }
+  const double cables = cables_between_switches(spec, size.nodes);
+  if (cables > most_cables) {
+    diagnostics.error(size.nodes_where,
+                      fmt::format("topology '{}' with {} nodes has {:.3g} cables between switches, "
+                                  "more than the {:.0g} that can be held; one spine or core may "
+                                  "stand for all",
+                                  spec.name, size.nodes, cables, most_cables));
   }
   const std::int64_t gpus = size.gpus_per_node.value_or(spec.node.gpus);
   if (gpus < 1 || gpus > spec.node.gpus) {

@@ -120,6 +120,7 @@ class SetupReader {
     }
     read_env(*cluster, setup.cluster.env);
     read_settings(setup.settings);
+    read_sizes(setup.sizes);
     if (diagnostics_.has_errors()) return std::nullopt;
     return setup;
   }
@@ -149,6 +150,18 @@ class SetupReader {
     for (const auto& [name, value] : cluster["env"].items()) {
       if (!value.is_string()) return fail(fmt::format("expected a text under '{}'", name));
       env[name] = value;
+    }
+  }
+
+  void read_sizes(std::vector<std::int64_t>& sizes) {
+    if (!json_.contains("works") || !json_["works"].is_array() || json_["works"].empty()) {
+      return fail("expected a list with at least one work under 'works'");
+    }
+    for (const Json& work : json_["works"]) {
+      if (!work.is_object() || !work.contains("size") || !work["size"].is_number_integer()) {
+        return fail("expected a whole number under 'size' of each work");
+      }
+      sizes.push_back(work["size"].get<std::int64_t>());
     }
   }
 

@@ -32,12 +32,14 @@ struct SizedWork {
 struct ChunkWorkSetup {
   ClusterRequest cluster;  ///< without changes of the topology
   CollectiveSettings settings;
+  std::vector<std::int64_t> sizes{};  ///< of the works, when read
 };
 
 /// One JSON document, ending with a newline.
 std::string chunk_work_json(const ChunkWorkSetup& setup, const std::vector<SizedWork>& works);
 
-/// The set-up alone. Nothing if `diagnostics` received an error: no JSON, missing or wrong keys.
+/// The set-up and the sizes. Nothing if `diagnostics` received an error: no JSON, missing or wrong
+/// keys.
 std::optional<ChunkWorkSetup> read_chunk_work_setup(const std::string& file,
                                                     simcore::Diagnostics& diagnostics);
 

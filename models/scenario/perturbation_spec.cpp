@@ -1,5 +1,9 @@
 #include "models/scenario/perturbation_spec.hpp"
 
+#include <utility>
+
+#include <fmt/format.h>
+
 namespace shardsim::scenario {
 
 using simcore::Fields;
@@ -26,9 +30,19 @@ void JitterSpec::describe(Fields<JitterSpec>& fields) {
 
 void JitterSpec::check(const JitterSpec& spec, const simcore::ConfigNode& node,
                        simcore::Diagnostics& diagnostics) {
-  if (node.has("compute") || node.has("gpu")) return;
-  static_cast<void>(spec);
-  diagnostics.error(node.where(), "jitter of nothing; expected compute or gpu");
+  if (!node.has("compute") && !node.has("gpu")) {
+    diagnostics.error(node.where(), "jitter of nothing; expected compute or gpu");
+    return;
+  }
+  const double most = cuda::most_deviation(spec.distribution);
+  for (const auto& [key, share] : {std::pair{"compute", spec.compute}, {"gpu", spec.gpu}}) {
+    if (share.value <= most) continue;
+    diagnostics.error(
+        node.where_value(key),
+        fmt::format("expected at most {:.0f} %: with more, factors of a {} distribution would be "
+                    "below 0, or their mean not 1",
+                    100 * most, simcore::print_value(spec.distribution)));
+  }
 }
 
 void PauseSpec::describe(Fields<PauseSpec>& fields) {

@@ -21,15 +21,15 @@ folder=$(mktemp -d /tmp/shardsim-slurm-XXXXXX)
 cleanup() {
   status=$?
   stop_slurm
-  ((status == 0)) || tail -n 30 "$folder"/*.log "$folder"/*.out "$folder"/work/*.slurm/*.log 2>/dev/null
+  ((status == 0)) || tail -n 30 "$folder"/*.log "$folder"/*.out "$folder"/jobs/*.slurm/*.log 2>/dev/null
   rm -rf "$folder"
 }
 trap cleanup EXIT
 
 start_slurm "$folder" || { echo "Slurm did not come up"; exit 1; }
 
-mkdir "$folder/work"
-cd "$folder/work"
+mkdir "$folder/jobs"
+cd "$folder/jobs"
 cp "$source_dir/scenarios/fsdp2-llama-2-7b-4xdgx-h100.yaml" scenario.yaml
 sweep=("$shardsim" sweep scenario.yaml --over cluster.nodes=1..16*2
        --over workload.micro_batch_size=1,2,8 --over 'training.reduce_dtype=fp32,bf16')

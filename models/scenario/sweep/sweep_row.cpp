@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "models/scenario/sweep/sweep_plan.hpp"
 #include "models/scenario/sweep/sweep_point.hpp"
 #include "simcore/output/json_text.hpp"
 
@@ -49,7 +50,7 @@ bool read_point(const Json& json, SweepRow& row) {
   for (const auto& [key, value] : values->items()) {
     row.values.push_back({key, value.is_string() ? value.get<std::string>() : value.dump()});
   }
-  return row.index >= 0 && row.index < row.of;
+  return row.index >= 0 && row.index < row.of && row.of <= most_sweep_points;
 }
 
 /// As RFC 4180 has it: in quotes where it must be.

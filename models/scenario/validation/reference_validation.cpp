@@ -137,6 +137,13 @@ void check_row(const CsvTable& table, std::size_t row, simcore::Diagnostics& dia
                     columns[column]));
     return;
   }
+  const double start = *number_of<double>(table.text(row, start_column));
+  const double end = *number_of<double>(table.text(row, end_column));
+  if (start >= 0 && start <= end && end < 1e300) return;
+  diagnostics.error(table.where(row, start_column),
+                    fmt::format("expected times from 0 on, the start before the end, found {} and "
+                                "{}",
+                                table.text(row, start_column), table.text(row, end_column)));
 }
 
 class Validation {
@@ -159,6 +166,12 @@ class Validation {
       add_size(log, *run, row, end, sequence);
       row = end;
       ++sequence.sizes;
+    }
+    const auto missing = std::ranges::find_if(log.setup.sizes, [&log](std::int64_t size) {
+      return !log.sizes.contains(std::to_string(size));
+    });
+    if (missing != log.setup.sizes.end() && sequence.difference.empty()) {
+      sequence.difference = fmt::format("size {} of the work file is not in the log", *missing);
     }
     report_.sequences.push_back(std::move(sequence));
     return true;
@@ -231,7 +244,7 @@ std::optional<ReferenceLog> ReferenceLog::read(std::shared_ptr<const simcore::So
     }
   }
   if (diagnostics.has_errors()) return std::nullopt;
-  return ReferenceLog{std::move(name), std::move(setup), std::move(*table)};
+  return ReferenceLog{std::move(name), std::move(setup), std::move(*table), std::move(sizes)};
 }
 
 bool ReferenceReport::all_equal() const {

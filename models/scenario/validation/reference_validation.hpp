@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,9 +23,10 @@ struct ReferenceLog {
   std::string name;
   ChunkWorkSetup setup;
   CsvTable rows;
+  std::set<std::string> sizes;  ///< of which there are rows
 
   /// Nothing if `diagnostics` received an error: other columns than a chunk trace's, cells that are
-  /// no numbers, rows of a size that do not stand together.
+  /// no numbers, times that run backwards, rows of a size that do not stand together.
   static std::optional<ReferenceLog> read(std::shared_ptr<const simcore::SourceText> log,
                                           ChunkWorkSetup setup, simcore::Diagnostics& diagnostics);
 };

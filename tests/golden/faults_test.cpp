@@ -1,0 +1,207 @@
+// Faults that were found by trying to break the program: each stays mended.
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <utility>
+
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+
+#include "tests/golden/program.hpp"
+
+namespace shardsim {
+namespace {
+
+/// Status of the program where its streams go as `redirection` says.
+int status_of(const std::string& arguments, const std::string& redirection) {
+  const std::string command = std::string(SHARDSIM_PROGRAM) + " " + arguments + " " + redirection;
+  const int status = std::system(command.c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+const std::string two_nodes = "collective all_reduce --topology dgx-h100 --nodes 2 ";
+
+TEST_CASE("buffers and chunks that hold no step are errors, and the least that do are simulated") {
+  for (const char* variable :
+       {"NCCL_BUFFSIZE=64", "NCCL_BUFFSIZE=4095", "NCCL_LL_BUFFSIZE=1", "NCCL_LL128_BUFFSIZE=4096",
+        "NCCL_NVLS_CHUNKSIZE=1", "NCCL_NVLSTREE_MAX_CHUNKSIZE=17", "NCCL_P2P_NET_CHUNKSIZE=1"}) {
+    CAPTURE(variable);
+    const ProgramRun run =
+        run_program(two_nodes + "-b 8M -e 8M --fidelity chunk --env " + variable);
+    CHECK(run.status == 2);
+    CHECK(run.messages.find("expected a number from") != std::string::npos);
+  }
+  const std::string least =
+      "-b 100 -e 1M -f 100 --fidelity chunk --env NCCL_BUFFSIZE=4096 --env NCCL_LL_BUFFSIZE=4096 "
+      "--env NCCL_LL128_BUFFSIZE=16384 --env NCCL_NVLS_CHUNKSIZE=512 ";
+  for (const char* choice : {"--algo Ring --proto Simple", "--algo Ring --proto LL128",
+                             "--algo Tree --proto Simple", "--algo Tree --proto LL"}) {
+    CAPTURE(choice);
+    CHECK(run_program(two_nodes + least + choice).status == 0);
+  }
+}
+
+TEST_CASE("a collective beyond the range of times ends with status 1, not with a short time") {
+  const ScratchFolder scratch;
+  const std::string file = scratch.write(
+      "slow.yaml",
+      "name: slow\nextends: dgx-h100\n"
+      "fabric: {kind: fat_tree, nodes_per_leaf: 2, spines: 4, switch_latency: 100000 s}\n");
+  for (const std::string name : {"alltoall", "all_reduce"}) {
+    for (const std::string fidelity : {"flow", "chunk"}) {
+      CAPTURE(name);
+      CAPTURE(fidelity);
+      const ProgramRun run = run_program("collective " + name + " --topology " + file +
+                                         " --nodes 40 -b 64M -e 64M --fidelity " + fidelity);
+      CHECK(run.status == 1);
+      CHECK(run.messages.find("46 days") != std::string::npos);
+      CHECK(run.output.empty());
+    }
+  }
+}
+
+TEST_CASE("jitter that a distribution cannot have without losing its mean is an error") {
+  const std::string run = "run " + shipped_scenario("textbook-fsdp2") + " --quiet --set ";
+  for (const char* bad : {"{compute: 34 %}", "{gpu: 60 %, distribution: uniform}",
+                          "{compute: 101 %, distribution: exponential}"}) {
+    CAPTURE(bad);
+    const ProgramRun made = run_program(run + "'perturb=[{jitter: " + bad + "}]'");
+    CHECK(made.status == 2);
+    CHECK(made.messages.find("expected at most") != std::string::npos);
+  }
+  CHECK(
+      run_program(run + "'perturb=[{jitter: {compute: 500 %, distribution: lognormal}}]'").status ==
+      0);
+}
+
+TEST_CASE(
+    "a log of reference kernels that lacks sizes, or whose times run backwards, is no match") {
+  const ScratchFolder scratch;
+  const std::string works = scratch.write("log.json", "");
+  const std::string log = scratch.write("log.csv", "");
+  REQUIRE(run_program("collective all_reduce --topology virtual-ranks --gpus 4 -b 4K -e 8K "
+                      "--fidelity chunk --chunk-work " +
+                      works + " --chunk-trace " + log)
+              .status == 0);
+  CHECK(run_program("validate --reference " + log).status == 0);
+  const std::string text = read_text(log);
+  std::ofstream(log) << text.substr(0, text.find('\n') + 1);
+  CHECK(run_program("validate --reference " + log).status == 1);
+  std::ofstream(log) << text.substr(0, text.find("\n8192,") + 1);
+  CHECK(run_program("validate --reference " + log).status == 1);
+  for (const std::string wrong : {"nan", "-5", "inf"}) {
+    CAPTURE(wrong);
+    const std::size_t cell = text.find(",", text.find(",send,") + 6) + 1;
+    std::string changed = text;
+    changed.replace(cell, text.find('\n', cell) - cell, wrong);
+    std::ofstream(log) << changed;
+    CHECK(run_program("validate --reference " + log).status == 2);
+  }
+}
+
+TEST_CASE("a target is looked for from small to large, also where times are prescribed") {
+  const std::string sweep = "sweep " + shipped_scenario("textbook-fsdp2") + " ";
+  CHECK(run_program(sweep + "--target 'step.time_s < 3 s'").status == 0);
+  const ProgramRun wrong =
+      run_program(sweep + "--target 'step.time_s < 3 s' --over cluster.nodes=3,1,2");
+  CHECK(wrong.status == 2);
+  CHECK(wrong.messages.find("found 1 out of order") != std::string::npos);
+  CHECK(run_program(sweep + "--best ''").status == 2);
+}
+
+TEST_CASE("a part of a sweep with more points than a sweep has is refused") {
+  const ScratchFolder scratch;
+  const std::string part = scratch.write("part.jsonl", "");
+  REQUIRE(run_program("sweep " + shipped_scenario("textbook-fsdp2") +
+                      " --over cluster.nodes=1..3 --quiet --json " + part)
+              .status == 0);
+  CHECK(run_program("merge --quiet " + part).status == 0);
+  std::string text = read_text(part);
+  for (std::size_t at = 0; (at = text.find("\"of\":3", at)) != std::string::npos; ++at) {
+    text.replace(at, 6, "\"of\":9223372036854775807");
+  }
+  std::ofstream(part) << text;
+  const ProgramRun run = run_program("merge " + part);
+  CHECK(run.status == 2);
+  CHECK(run.messages.find("part.jsonl:1:") != std::string::npos);
+  CHECK(run_program("merge .").status == 2);
+}
+
+TEST_CASE("two outputs of any command never go to one file") {
+  const ScratchFolder scratch;
+  const std::string same = scratch.write("same", "kept");
+  for (const std::string& command :
+       {"merge " + same + " --json " + same + " --csv " + same,
+        "collective all_reduce --topology dgx-h100 --fidelity chunk --chunk-work " + same +
+            " --chunk-trace " + same,
+        "validate --training x.csv --residuals " + same + " --json " + same,
+        "run " + shipped_scenario("textbook-fsdp2") + " --json " + same + " --report " + same,
+        "sweep " + shipped_scenario("textbook-fsdp2") + " --over cluster.nodes=1,2 --json " + same +
+            " --csv " + same}) {
+    CAPTURE(command);
+    const ProgramRun run = run_program(command);
+    CHECK(run.status == 2);
+    CHECK(run.messages.find("both go to") != std::string::npos);
+    CHECK(read_text(same) == "kept");
+  }
+}
+
+TEST_CASE("output that is lost is a failure of every command") {
+  for (const std::string command : {"--help", "--version", "topology dgx-h100", "quiz solve",
+                                    "collective all_reduce --topology dgx-h100"}) {
+    CAPTURE(command);
+    CHECK(status_of(command, "> /dev/full 2> /dev/null") == 2);
+  }
+}
+
+TEST_CASE("a closed standard stream does not get into a file") {
+  const ScratchFolder scratch;
+  const std::string file = scratch.write("points.jsonl", "");
+  run_program("sweep " + shipped_scenario("textbook-fsdp2") + " --over cluster.nodes=1..4 --json " +
+              file + " 2>&- >&-");
+  std::ifstream in(file);
+  int lines = 0;
+  for (std::string line; std::getline(in, line); ++lines) CHECK(line.starts_with("{"));
+  CHECK(lines == 4);
+}
+
+TEST_CASE("a graph file that is no XML is said so on one line") {
+  const ScratchFolder scratch;
+  const std::string file = scratch.write("graph.xml", "\x01\x02<<<");
+  const ProgramRun run = run_program("topology dgx-h100 --nodes 2 --env NCCL_GRAPH_FILE=" + file);
+  CHECK(run.status == 2);
+  CHECK(run.messages.find("graph.xml:1:") != std::string::npos);
+}
+
+TEST_CASE("a static route neither passes a switch twice nor stands twice") {
+  const ScratchFolder scratch;
+  const std::string head =
+      "name: t\nextends: dgx-h100\nfabric:\n  kind: fat_tree\n  nodes_per_leaf: 1\n  spines: 2\n"
+      "  routing:\n    policy: table\n    routes:\n";
+  const std::string way = "      - {from: \"node[0].nic[0]\", to: \"node[1].nic[0]\", via: [";
+  for (const auto& [routes, message] :
+       {std::pair{way + "\"leaf[0]\", \"spine[0]\", \"leaf[0]\", \"spine[0]\", \"leaf[1]\"]}\n",
+                  "twice"},
+        {way + "\"leaf[0]\", \"spine[0]\", \"leaf[1]\"]}\n" + way +
+             "\"leaf[0]\", \"spine[1]\", \"leaf[1]\"]}\n",
+         "two ways"}}) {
+    const ProgramRun run =
+        run_program("topology " + scratch.write("t.yaml", head + routes) + " --nodes 2");
+    CHECK(run.status == 2);
+    CHECK_MESSAGE(run.messages.find(message) != std::string::npos, run.messages);
+  }
+}
+
+TEST_CASE("a fabric of more cables than can be held is refused at once") {
+  const ScratchFolder scratch;
+  const std::string file = scratch.write(
+      "t.yaml",
+      "name: t\nextends: dgx-h100\nfabric: {kind: dragonfly_plus, nodes_per_leaf: 1, spines: 1024, "
+      "pods: {nodes: 1, cores: 1024}}\n");
+  const ProgramRun run = run_program("topology " + file + " --nodes 200");
+  CHECK(run.status == 2);
+  CHECK(run.messages.find("cables between switches") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace shardsim
