@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cli/budget.hpp"
 #include "cli/collective_command.hpp"
 #include "cli/merge_command.hpp"
 #include "cli/quiz_command.hpp"
@@ -65,6 +66,8 @@ int run_application(int argc, const char* const* argv) {
   add_schema_command(app, action);
   add_validate_command(app, action);
   add_quiz_command(app, action);
+  say_so_at_the_end_of_memory();
+  static_cast<void>(limit_memory({}));  // the default; a command may be told another
   if (names_no_command(app, argc, argv)) return 2;
   try {
     app.parse(argc, argv);
@@ -75,7 +78,7 @@ int run_application(int argc, const char* const* argv) {
   try {
     return finished(action());
   } catch (const std::bad_alloc&) {
-    std::cerr << "shardsim: this machine has too little memory for the run\n";
+    std::cerr << "shardsim: " << out_of_memory_message() << '\n';
     return 1;
   }
 }

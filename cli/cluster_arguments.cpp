@@ -25,6 +25,7 @@ std::optional<scenario::ClusterRequest> cluster_request(
     const ClusterArguments& arguments, const std::map<std::string, std::string>& env) {
   scenario::ClusterRequest request{arguments.topology, arguments.nodes, std::nullopt,
                                    arguments.version, env};
+  request.limits = arguments.limits;
   if (arguments.gpus > 0) request.gpus_per_node = arguments.gpus;
   for (const std::string& text : arguments.env) {
     const std::size_t equals = text.find('=');

@@ -21,6 +21,7 @@ struct ClusterArguments {
   std::string version = "2.27.7";
   std::vector<std::string> env;  ///< NAME=VALUE
   std::string data;
+  network::SizeLimits limits{};
 };
 
 /// `--nodes`, `--gpus`, `--nccl-version`, `--env`, `--data`.

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <expected>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -14,6 +15,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/budget.hpp"
 #include "cli/cluster_arguments.hpp"
 #include "cli/nccl_dump_files.hpp"
 #include "cli/output_target.hpp"
@@ -78,6 +80,8 @@ struct CollectiveArguments {
   std::string json;
   std::string trace;
   std::string work;
+  bool check = false;
+  BudgetArguments budget;
 };
 
 /// "8", "4K", "128M", "8G" as nccl-tests reads them: powers of 1024.
@@ -107,6 +111,10 @@ class CollectiveCommand {
   explicit CollectiveCommand(CollectiveArguments arguments) : arguments_(std::move(arguments)) {}
 
   int run() {
+    if (const auto limited = limit_memory(arguments_.budget.memory); !limited) {
+      std::cerr << "shardsim collective: " << limited.error() << '\n';
+      return exit_bad_input;
+    }
     if ((!arguments_.trace.empty() || !arguments_.work.empty()) && arguments_.fidelity != "chunk") {
       std::cerr << "shardsim collective: --chunk-trace and --chunk-work need --fidelity chunk\n";
       return exit_bad_input;
@@ -129,17 +137,22 @@ class CollectiveCommand {
     std::map<std::string, std::string> env;
     if (!arguments_.algorithm.empty()) env["NCCL_ALGO"] = arguments_.algorithm;
     if (!arguments_.protocol.empty()) env["NCCL_PROTO"] = arguments_.protocol;
+    arguments_.cluster.limits = arguments_.budget.limits;
+    Watchdog watchdog(deadline_, "collective");
     cluster_ = load_cluster(arguments_.cluster, env);
     const auto request = cluster_request(arguments_.cluster, env);
     if (!cluster_ || !request) return exit_bad_input;
     request_ = *request;
     auto made = scenario::CollectiveRun::make(*cluster_);
     if (!made) return fail(made.error());
+    const auto rows = measure(*made, *begin, *end);
+    watchdog.call_off();
+    if (!rows) return fail(rows.error());
     if (const auto done = write_nccl_dumps(*cluster_); !done) {
       std::cerr << "shardsim collective: " << done.error() << '\n';
       return exit_bad_input;
     }
-    return measure(*made, *begin, *end);
+    return write_all(*made, *rows);
   }
 
  private:
@@ -148,27 +161,64 @@ class CollectiveCommand {
     return exit_impossible;
   }
 
-  int measure(scenario::CollectiveRun& made, std::int64_t begin, std::int64_t end) {
-    const Named& named = *std::ranges::find(collectives, arguments_.name, &Named::name);
-    const scenario::CollectiveSettings settings{named.kind, types.at(arguments_.type),
-                                                launch_modes.at(arguments_.launch),
-                                                fidelities.at(arguments_.fidelity)};
+  scenario::CollectiveSettings settings() const {
+    return {named().kind, types.at(arguments_.type), launch_modes.at(arguments_.launch),
+            fidelities.at(arguments_.fidelity)};
+  }
+  const Named& named() const {
+    return *std::ranges::find(collectives, arguments_.name, &Named::name);
+  }
+
+  /// The error says why there is nothing to print: nothing can be had, or no more is wanted.
+  std::expected<std::vector<CollectiveRow>, std::string> measure(scenario::CollectiveRun& made,
+                                                                 std::int64_t begin,
+                                                                 std::int64_t end) {
     std::vector<CollectiveRow> rows;
     for (std::int64_t bytes = begin; bytes <= end; bytes *= arguments_.factor) {
-      const auto row = made.run(settings, bytes);
-      if (!row) return fail(row.error());
-      if (*row) rows.push_back(**row);
+      auto row = made.run(settings(), bytes);
+      if (!row) return std::unexpected(row.error());
+      if (*row && arguments_.check) {
+        if (std::string wrong = check(made, **row); !wrong.empty()) return std::unexpected(wrong);
+      }
+      if (*row) rows.push_back(std::move(**row));
+      if (bytes > end / arguments_.factor) break;
+      if (const std::string why = used_up(made); !why.empty()) {
+        return std::unexpected(
+            fmt::format("stopped: {}, after {} of {} bytes", why, arguments_.name, bytes));
+      }
     }
+    return rows;
+  }
+
+  std::string used_up(const scenario::CollectiveRun& made) const {
+    if (deadline_.over()) return deadline_.reason();
+    const std::uint64_t most = arguments_.budget.events;
+    if (most == 0 || made.messages() < most) return {};
+    return fmt::format("--max-events {} is used up", most);
+  }
+
+  /// The first invariant that does not hold; empty: all do.
+  std::string check(scenario::CollectiveRun& made, const CollectiveRow& row) {
+    const auto events = made.check(settings(), row, log_);
+    if (events) {
+      checked_ += *events;
+    } else {
+      std::cerr << "note: " << events.error() << '\n';
+    }
+    return log_.violation() ? scenario::to_text(*log_.violation()) : std::string();
+  }
+
+  int write_all(scenario::CollectiveRun& made, const std::vector<CollectiveRow>& rows) const {
     for (const std::string& note : made.notes()) std::cerr << "note: " << note << '\n';
     if (!arguments_.trace.empty()) {
-      const int status = write_trace(made, settings, rows);
+      const int status = write_trace(made, settings(), rows);
       if (status != exit_success) return status;
     }
     if (!arguments_.work.empty()) {
-      const int status = write_work(made, settings, rows);
+      const int status = write_work(made, settings(), rows);
       if (status != exit_success) return status;
     }
-    return write(named, rows) ? exit_success : exit_bad_input;
+    return write(named(), rows) ? exit_success : exit_bad_input;
   }
 
   int write_work(scenario::CollectiveRun& made, const scenario::CollectiveSettings& settings,
@@ -216,6 +266,9 @@ class CollectiveCommand {
     const bool taken = arguments_.json == "-" || arguments_.trace == "-" || arguments_.work == "-";
     std::ostream& people = taken ? std::cerr : std::cout;
     people << table(named, rows);
+    if (arguments_.check) {
+      people << "# checks: " << scenario::to_text(log_.summary(checked_)) << '\n';
+    }
     people.flush();
     return written;
   }
@@ -269,6 +322,9 @@ class CollectiveCommand {
   }
 
   CollectiveArguments arguments_;
+  Deadline deadline_{arguments_.budget.seconds};
+  scenario::CheckLog log_;
+  std::uint64_t checked_ = 0;
   scenario::ClusterRequest request_;
   std::unique_ptr<scenario::CollectiveCluster> cluster_;
 };
@@ -326,6 +382,11 @@ void add_collective_command(CLI::App& app, std::function<int()>& action) {
   command->add_option("--chunk-work", arguments->work,
                       "Write what NCCL's kernels are told (channels, chunks, rings, trees) as JSON "
                       "for the reference kernels; see docs/chunk-trace.md");
+  command->add_flag("--check", arguments->check,
+                    "Watch the simulator's invariants; one that does not hold ends the command "
+                    "with a message and exit status 1");
+  add_budget_options(*command, arguments->budget,
+                     "Messages of fidelity chunk after which to stop, with exit status 1");
   command->callback([arguments, &action] {
     action = [arguments] { return CollectiveCommand(*arguments).run(); };
   });

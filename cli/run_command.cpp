@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "cli/budget.hpp"
 #include "cli/comparable_runs.hpp"
 #include "cli/data_directory.hpp"
 #include "cli/output_target.hpp"
@@ -55,7 +56,9 @@ struct RunArguments {
   std::string data;
   bool exact_ranks = false;
   bool what_if = false;
+  bool check = false;
   bool quiet = false;
+  BudgetArguments budget;
 };
 
 std::int64_t peak_rss_bytes() {
@@ -112,6 +115,11 @@ class RunCommand {
 
   int run() {
     const auto begun = Clock::now();
+    if (const auto limited = limit_memory(arguments_.budget.memory); !limited) {
+      std::cerr << "shardsim run: " << limited.error() << '\n';
+      return exit_bad_input;
+    }
+    Watchdog watchdog(deadline_, "run");
     if (!outputs_differ()) return exit_bad_input;
     if (!arguments_.report.empty() && !report::has_pages()) {
       std::cerr << "shardsim run: --report: " << report::no_pages_message() << '\n';
@@ -134,22 +142,44 @@ class RunCommand {
     scenario::SimulationOptions options;
     options.trace_allocator = !arguments_.memory_snapshot.empty();
     options.ranks = ranks.value_or(std::vector<int>{});
+    options.check = arguments_.check;
+    constexpr std::size_t told_when_stopped = 8;
+    const bool may_stop = deadline_.limited() || arguments_.budget.events > 0;
+    options.recent = may_stop ? told_when_stopped : 0;
     scenario::Simulation simulation(*experiment_, options);
-    {
-      ProgressLine progress("simulating");
-      while (simulation.advance(1 << 16)) progress.update(simulation.progress());
+    const std::string stop = simulate(simulation);
+    auto output = stop.empty() ? simulation.finish() : std::unexpected(simulation.stop(stop));
+    if (output) add_comparisons(output->result);
+    if (!output && output.error().result && output.error().result->out_of_memory) {
+      find_what_fits(*output.error().result);
     }
-    auto output = simulation.finish();
+    watchdog.call_off();
     // Most wanted when memory does not suffice, so before that ends the program.
     if (!write_snapshot(simulation)) return exit_bad_input;
     if (!output) return fail(output.error(), begun);
-    add_comparisons(output->result);
+    checks_ = simulation.checks();
     note_costs(output->result, begun);
     if (!write_report(simulation, *output)) return exit_bad_input;
     return write(*output, ranks);
   }
 
  private:
+  /// Runs until there is nothing left to do, or until the budget is used up, and then says so.
+  std::string simulate(scenario::Simulation& simulation) const {
+    const std::uint64_t most = arguments_.budget.events;
+    ProgressLine progress("simulating");
+    for (;;) {
+      std::uint64_t slice = 1 << 16;
+      if (most > 0) slice = std::min(slice, most - simulation.events());
+      if (!simulation.advance(slice)) return {};
+      if (deadline_.over()) return deadline_.reason();
+      if (most > 0 && simulation.events() >= most) {
+        return fmt::format("--max-events {} is used up", most);
+      }
+      progress.update(simulation.progress());
+    }
+  }
+
   bool outputs_differ() const {
     const auto differ = check_targets({{"the scenario", arguments_.scenario}},
                                       {{"--json", arguments_.json},
@@ -173,8 +203,7 @@ class RunCommand {
     for (const std::string& line : failure.details) std::cerr << "  " << line << '\n';
     if (!failure.result) return exit_impossible;
     scenario::Result& result = *failure.result;
-    find_what_fits(result);
-    std::cerr << scenario::summarise_advice(result);
+    if (result.out_of_memory) std::cerr << scenario::summarise_advice(result);
     note_costs(result, begun);
     if (!arguments_.json.empty() &&
         !document(arguments_.json, [&](std::ostream& out) { out << scenario::to_json(result); })) {
@@ -187,7 +216,7 @@ class RunCommand {
     scenario::OutOfMemoryResult& shortage = *result.out_of_memory;
     scenario::MemoryAdvisor advisor(*experiment_, options_, shortage);
     ProgressLine progress("looking for changes that fit");
-    while (advisor.advance(1 << 14)) progress.update(advisor.progress());
+    while (!deadline_.over() && advisor.advance(1 << 14)) progress.update(advisor.progress());
     shortage.suggestions = advisor.suggestions();
     shortage.tried = advisor.tried();
   }
@@ -217,6 +246,7 @@ class RunCommand {
       options_.data.topologies = folders->topologies;
       options_.data.scenarios = folders->scenarios;
       options_.exact_ranks = arguments_.exact_ranks;
+      options_.limits = arguments_.budget.limits;
       experiment_ = scenario::build_experiment(std::move(*loaded), options_, diagnostics);
     }
     residuals_ = read_residuals(search, diagnostics).value_or(scenario::ResidualTable{});
@@ -276,6 +306,7 @@ class RunCommand {
       std::ostream& people = standard_output_taken ? std::cerr : std::cout;
       people << scenario::summarise(
           output.result, summary_style(standard_output_taken ? STDERR_FILENO : STDOUT_FILENO));
+      if (checks_) people << "checks: " << scenario::to_text(*checks_) << '\n';
       people.flush();
       if (!people) {
         std::cerr << "shardsim run: cannot write the summary\n";
@@ -293,6 +324,8 @@ class RunCommand {
   }
 
   RunArguments arguments_;
+  Deadline deadline_{arguments_.budget.seconds};
+  std::optional<scenario::CheckSummary> checks_;
   scenario::ExperimentOptions options_;
   scenario::ResidualTable residuals_;
   std::optional<scenario::Experiment> experiment_;
@@ -340,6 +373,11 @@ void add_run_command(CLI::App& app, std::function<int()>& action) {
                 "and without launch cost");
   run->add_option("--data", arguments->data, "Folder that holds topologies/ and scenarios/")
       ->check(named);
+  run->add_flag("--check", arguments->check,
+                "Watch the simulator's invariants; one that does not hold ends the run with a "
+                "message and exit status 1");
+  add_budget_options(*run, arguments->budget,
+                     "Events after which to stop, with exit status 1 and what is known by then");
   run->add_flag("--quiet", arguments->quiet, "No summary");
   run->callback(
       [arguments, &action] { action = [arguments] { return RunCommand(*arguments).run(); }; });

@@ -7,6 +7,7 @@
 
 #include "cli/progress_line.hpp"
 #include "cli/shell_text.hpp"
+#include "cli/sweep_runner.hpp"
 #include "models/scenario/experiment.hpp"
 #include "models/scenario/sweep/pareto.hpp"
 #include "models/scenario/sweep/search_space.hpp"
@@ -144,8 +145,12 @@ std::expected<bool, std::string> find_target(std::ostream& people, const Questio
   std::vector<SweepRow> looked_at;
   {
     ProgressLine progress("looking for the smallest cluster");
+    bool given_up = false;
     const auto holds = [&](std::int64_t index) {
-      const auto outcome = scenario::run_point(plan, index, session.setting);
+      if (given_up) return false;
+      const auto outcome = run_within_memory(plan, index, session.setting);
+      given_up = outcome.abandoned;
+      if (given_up) return false;
       const std::string line = scenario::point_line(plan, index, outcome, session.setting);
       if (!journal.has(index)) journal.append(index, line);
       auto row = scenario::read_row(line);
@@ -156,6 +161,7 @@ std::expected<bool, std::string> find_target(std::ostream& people, const Questio
     };
     const auto found = scenario::smallest_that_holds(plan.size(), holds);
     if (!journal.problem().empty()) return std::unexpected(journal.problem());
+    if (given_up) return std::unexpected(std::string("given up"));
     std::ranges::sort(looked_at, {}, &SweepRow::index);
     if (found) {
       const auto row = std::ranges::find(looked_at, *found, &SweepRow::index);

@@ -37,6 +37,11 @@ SweepOptions::SweepOptions(CLI::App& command, SweepArguments& arguments)
                    "Simulate every rank instead of one of each kind");
   command.add_option("--data", arguments.data, "Folder that holds topologies/ and scenarios/")
       ->check(named());
+  command.add_flag("--check", arguments.check,
+                   "Watch the simulator's invariants in every point; one that does not hold fails "
+                   "its point and makes the exit status 1");
+  add_budget_options(command, arguments.budget,
+                     "Events of a point after which it is given up; the sweep goes on");
   add_outputs();
   add_answers();
   add_schedulers();

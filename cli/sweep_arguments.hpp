@@ -6,6 +6,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/budget.hpp"
+
 namespace shardsim::cli {
 
 struct SweepArguments {
@@ -34,6 +36,8 @@ struct SweepArguments {
   std::string target;
   std::string hold;
   bool quiet = false;
+  bool check = false;
+  BudgetArguments budget;
 
   // Cluster schedulers.
   std::string submit;

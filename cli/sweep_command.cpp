@@ -58,6 +58,11 @@ class SweepCommand {
   explicit SweepCommand(SweepArguments arguments) : arguments_(std::move(arguments)) {}
 
   int run() {
+    if (const auto limited = limit_memory(arguments_.budget.memory); !limited) {
+      return complain(limited.error());
+    }
+    Watchdog watchdog(deadline_, "sweep");
+    watchdog_ = &watchdog;
     if (const std::string problem = check(); !problem.empty()) return complain(problem);
     auto question = read_question(arguments_);
     if (!question) return complain(question.error());
@@ -70,6 +75,7 @@ class SweepCommand {
     }
     session_ = open_session(arguments_, question_.best.has_value(), further_axes);
     if (!session_) return exit_bad_input;
+    if (deadline_.limited()) session_->setting.give_up = [this] { return deadline_.over(); };
     if (session_->plan->axes().empty()) {
       return complain("nothing to sweep: expected --over KEY=V1,V2,... or a 'sweep:' section");
     }
@@ -118,6 +124,7 @@ class SweepCommand {
   bool standard_output_taken() const { return arguments_.standard_output_taken(); }
 
   int submit() {
+    watchdog_->call_off();
     const int threads = arguments_.threads > 0 ? arguments_.threads : 1;
     const auto done = submit_to_slurm(arguments_, *session_, threads);
     return done ? exit_success : complain(done.error());
@@ -137,6 +144,8 @@ class SweepCommand {
     if (!journal) return complain(journal.error());
     std::ostream& people = standard_output_taken() ? std::cerr : std::cout;
     const auto found = find_target(people, question_, *session_, arguments_.scenario, *journal);
+    watchdog_->call_off();
+    if (deadline_.over()) return stopped(*journal);
     if (!found) return complain(found.error());
     const int status = finish(*journal, targets(true));
     return status != exit_success || *found ? status : exit_impossible;
@@ -165,12 +174,38 @@ class SweepCommand {
                                      : SweepJournal::create(file);
     if (!journal) return complain(journal.error());
     const SweepJob job{plan, session_->setting, session_->shard, thread_count(), measured()};
-    if (!run_missing_points(job, *journal)) return complain(journal->problem());
-    if (!question_.best) return finish(*journal, targets(arguments_.quiet));
+    const SweepRun done = run_missing_points(job, *journal);
+    watchdog_->call_off();
+    if (!journal->problem().empty()) return complain(journal->problem());
+    if (done.finished < done.missing) return stopped(*journal);
+    const int status = conclude(*journal);
+    if (!done.violation.empty()) {
+      std::cerr << "shardsim sweep: " << done.violation << '\n';
+      return exit_impossible;
+    }
+    if (arguments_.check && !arguments_.quiet) {
+      std::ostream& people = standard_output_taken() ? std::cerr : std::cout;
+      people << "checks: " << scenario::to_text(done.checks) << '\n';
+    }
+    return status;
+  }
+
+  /// Real time is used up. Points that are finished stay in their file, if it has a name.
+  int stopped(const SweepJournal& journal) const {
+    const std::string file = journal_file(arguments_.json, arguments_.csv);
+    std::cerr << fmt::format("shardsim sweep: stopped: {}, {} of {} points are done{}\n",
+                             deadline_.reason(), journal.size(),
+                             session_->shard.size(session_->plan->size()),
+                             file.empty() ? "" : "; --resume goes on from there");
+    return exit_impossible;
+  }
+
+  int conclude(SweepJournal& journal) {
+    if (!question_.best) return finish(journal, targets(arguments_.quiet));
     std::ostream& people = standard_output_taken() ? std::cerr : std::cout;
-    const auto found = print_best(people, question_, arguments_.scenario, *journal);
+    const auto found = print_best(people, question_, arguments_.scenario, journal);
     if (!found) return complain(found.error());
-    const int status = finish(*journal, targets(true));
+    const int status = finish(journal, targets(true));
     return status != exit_success || *found ? status : exit_impossible;
   }
 
@@ -233,6 +268,8 @@ class SweepCommand {
   }
 
   SweepArguments arguments_;
+  Deadline deadline_{arguments_.budget.seconds};
+  Watchdog* watchdog_ = nullptr;
   Question question_;
   std::optional<SweepSession> session_;
 };

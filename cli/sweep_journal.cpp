@@ -134,6 +134,7 @@ std::expected<void, std::string> SweepJournal::scan(const std::string& hash, std
   std::string block(std::size_t{1} << 16, '\0');
   std::int64_t line_begin = 0;
   bool spoilt = false;
+  bool known = false;  // some line is a point of the sweep
   for (std::int64_t at = 0; at < status.st_size;) {
     const auto length = static_cast<std::size_t>(
         std::min<std::int64_t>(static_cast<std::int64_t>(block.size()), status.st_size - at));
@@ -155,11 +156,14 @@ std::expected<void, std::string> SweepJournal::scan(const std::string& hash, std
             "the data files or the version differ",
             path_, row->hash, hash));
       }
-      if (row && !has(row->index)) {
+      // What an earlier budget did not allow is run again, with the present one.
+      const bool again = row && row->failed == "over_budget";
+      if (row && !again && !has(row->index)) {
         note({row->index, line_begin, bytes});
       } else {
         spoilt = true;
       }
+      known |= row.has_value();
       line_begin += bytes;
       line.clear();
     }
@@ -167,7 +171,7 @@ std::expected<void, std::string> SweepJournal::scan(const std::string& hash, std
   }
   end_ = line_begin;
   if (!line.empty() && ftruncate(file_, end_) != 0) return std::unexpected(reason("cut", path_));
-  if (spoilt && lines_.empty()) {
+  if (spoilt && !known) {
     return std::unexpected(fmt::format("'{}' holds no points of a sweep", path_));
   }
   spoilt_ = spoilt;

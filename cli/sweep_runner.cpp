@@ -3,6 +3,8 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
+#include <new>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -43,43 +45,80 @@ class SweepProgress {
   ProgressLine line_{"sweep"};
 };
 
+/// What the threads share.
+struct SharedWork {
+  const SweepJob& job;
+  SweepJournal& journal;
+  const std::vector<std::int64_t>& missing;
+  SweepProgress& progress;
+  std::atomic<std::size_t> next = 0;
+  std::mutex counting{};
+  SweepRun run{};
+
+  void stop() { next = missing.size(); }
+  void count(const scenario::PointOutcome& outcome) {
+    const std::lock_guard lock(counting);
+    ++run.finished;
+    if (outcome.checks) run.checks.add(*outcome.checks);
+    const bool wrong = outcome.failed && outcome.failed->kind == "invariant";
+    if (wrong && run.violation.empty()) run.violation = outcome.failed->message;
+  }
+};
+
 /// What one thread does: takes the next point until there is none.
-void work(const SweepJob& job, SweepJournal& journal, const std::vector<std::int64_t>& missing,
-          std::atomic<std::size_t>& next, SweepProgress& progress) {
+void work(SharedWork& shared) {
+  const SweepJob& job = shared.job;
   for (;;) {
-    const std::size_t at = next.fetch_add(1);
-    if (at >= missing.size()) return;
-    const std::int64_t index = missing[at];
-    const scenario::PointOutcome outcome = scenario::run_point(job.plan, index, job.setting);
+    const std::size_t at = shared.next.fetch_add(1);
+    if (at >= shared.missing.size()) return;
+    const std::int64_t index = shared.missing[at];
+    const scenario::PointOutcome outcome = run_within_memory(job.plan, index, job.setting);
+    if (outcome.abandoned) return shared.stop();
     const std::string measured = job.measured ? job.measured(outcome) : std::string();
     const std::string line = scenario::point_line(job.plan, index, outcome, job.setting, measured);
-    if (!journal.append(index, line)) {
-      next = missing.size();
-      return;
-    }
-    progress.point_done();
+    if (!shared.journal.append(index, line)) return shared.stop();
+    shared.count(outcome);
+    shared.progress.point_done();
+    if (job.setting.give_up && job.setting.give_up()) return shared.stop();
+  }
+}
+
+/// Further threads, as many of them as the system gives.
+void start_threads(std::vector<std::jthread>& threads, std::size_t count, SharedWork& shared) {
+  try {
+    for (std::size_t i = 0; i < count; ++i) threads.emplace_back([&shared] { work(shared); });
+  } catch (const std::system_error&) {
   }
 }
 
 }  // namespace
 
-bool run_missing_points(const SweepJob& job, SweepJournal& journal) {
+scenario::PointOutcome run_within_memory(const scenario::SweepPlan& plan, std::int64_t index,
+                                         const scenario::SweepSetting& setting) {
+  try {
+    return scenario::run_point(plan, index, setting);
+  } catch (const std::bad_alloc&) {
+  }
+  return scenario::failed_point(
+      plan, index, {"over_budget", "the run needs more memory than --max-memory allows"});
+}
+
+SweepRun run_missing_points(const SweepJob& job, SweepJournal& journal) {
   std::vector<std::int64_t> missing;
   for (std::int64_t index = job.shard.number - 1; index < job.plan.size(); index += job.shard.of) {
     if (!journal.has(index)) missing.push_back(index);
   }
   const std::int64_t points = job.shard.size(job.plan.size());
   SweepProgress progress(points, points - static_cast<std::int64_t>(missing.size()));
-  std::atomic<std::size_t> next = 0;
+  SharedWork shared{job, journal, missing, progress};
+  shared.run.missing = static_cast<std::int64_t>(missing.size());
   const auto threads = std::min(static_cast<std::size_t>(job.threads), missing.size());
   {
     std::vector<std::jthread> others;
-    for (std::size_t i = 1; i < threads; ++i) {
-      others.emplace_back([&] { work(job, journal, missing, next, progress); });
-    }
-    work(job, journal, missing, next, progress);
+    if (threads > 1) start_threads(others, threads - 1, shared);
+    work(shared);
   }
-  return journal.problem().empty();
+  return shared.run;
 }
 
 }  // namespace shardsim::cli

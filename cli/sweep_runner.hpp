@@ -20,8 +20,18 @@ struct SweepJob {
   std::function<std::string(const scenario::PointOutcome&)> measured;
 };
 
-/// Runs the shard's points that the journal lacks and appends each as it is finished. False if the
-/// journal cannot be written.
-bool run_missing_points(const SweepJob& job, SweepJournal& journal);
+struct SweepRun {
+  std::int64_t missing = 0;       ///< points that were not there at the beginning
+  std::int64_t finished = 0;      ///< of them; the others were given up (SweepSetting::give_up)
+  scenario::CheckSummary checks;  ///< of all points
+  std::string violation;          ///< the first invariant that did not hold; empty: all did
+};
+
+/// Runs the shard's points that the journal lacks and appends each as it is finished. If the
+/// journal cannot be written it says so itself.
+SweepRun run_missing_points(const SweepJob& job, SweepJournal& journal);
+/// A point's run. If memory ends the point fails for that, and the sweep can go on.
+scenario::PointOutcome run_within_memory(const scenario::SweepPlan& plan, std::int64_t index,
+                                         const scenario::SweepSetting& setting);
 
 }  // namespace shardsim::cli

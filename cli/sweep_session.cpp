@@ -65,6 +65,9 @@ class SessionBuilder {
     made_.setting.rehearse_memory = rehearse_memory;
     made_.setting.experiment.exact_ranks = arguments.exact_ranks;
     made_.setting.experiment.inputs = made_.inputs.get();
+    made_.setting.experiment.limits = arguments.budget.limits;
+    made_.setting.check = arguments.check;
+    made_.setting.max_events = arguments.budget.events;
     salt_ = scenario::hash_text(rehearse_memory ? "rehearse" : "", salt_);
     salt_ = scenario::hash_text(arguments.exact_ranks ? "exact ranks" : "", salt_);
   }

@@ -62,6 +62,10 @@ std::string sweep_command(const SweepArguments& arguments, int threads) {
   add("--prices", arguments.prices);
   for (const std::string& one : arguments.measured) add("--measured", one);
   if (arguments.exact_ranks) text += " --exact-ranks";
+  if (arguments.check) text += " --check";
+  add("--max-memory", arguments.budget.memory);
+  if (arguments.budget.events > 0) text += fmt::format(" --max-events {}", arguments.budget.events);
+  if (arguments.budget.seconds > 0) text += fmt::format(" --max-time {}", arguments.budget.seconds);
   return text + fmt::format(" --quiet --resume -j {}", threads);
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "cli/budget.hpp"
 #include "cli/cluster_arguments.hpp"
 #include "cli/nccl_dump_files.hpp"
 #include "cli/output_target.hpp"
@@ -54,6 +55,7 @@ void add_topology_command(CLI::App& app, std::function<int()>& action) {
       ->add_option("topology", arguments->cluster.topology,
                    "Name or path of a topology YAML file, or an NCCL topology XML file")
       ->required();
+  add_size_options(*command, arguments->cluster.limits);
   add_cluster_options(*command, arguments->cluster);
   command->add_option("--json", arguments->json,
                       "Write devices, links and NCCL's graphs, tuning table, choices, rings and "

@@ -94,6 +94,7 @@ bool EventQueue::step() {
   if (heap_.empty()) return false;
   const Event event = slots_[heap_[0].slot].event;
   remove_at(0);
+  if (event_due.has_listeners()) event_due(now_, event.time);
   now_ = event.time;
   ++handled_;
   event.receiver->on_event(event);

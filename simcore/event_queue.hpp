@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "simcore/probe.hpp"
 #include "simcore/time.hpp"
 
 namespace shardsim::simcore {
@@ -49,6 +50,9 @@ class EventQueue {
   bool cancel(EventHandle handle);
   /// Handles the next event; false if there is none.
   bool step();
+
+  /// The present, and the time of the event that is handled next: never before it.
+  Probe<SimTime, SimTime> event_due;
 
  private:
   struct Node {

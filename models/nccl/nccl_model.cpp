@@ -126,7 +126,10 @@ std::expected<CarriedOut, NoRoute> NcclModel::carry_out(const cuda::CollectiveSp
   if (path == DataPath::chunk) {
     const Operation operation{*collective, spec.bytes, spec.type};
     const ChunkedCollective chunks(planned, constants_, spec.kind, operation, *choice, transfer);
-    set_time(chunks.run().time, made.timing);
+    const ChunkResult result = chunks.run();
+    set_time(result.time, made.timing);
+    made.messages = result.messages;
+    made.simulated = result.simulated;
   }
   made.timing.algorithm = name(choice->algorithm);
   made.timing.protocol = name(choice->protocol);
@@ -210,7 +213,10 @@ std::expected<CarriedOut, NoRoute> NcclModel::send_messages(const cuda::Collecti
   made.timing = timing_of(message_timing(constants_, spec.kind, transfer), **traffic);
   if (path == DataPath::chunk) {
     const MessageExchange messages(rules, constants_, spec.kind, transfer);
-    set_time(messages.run().time, made.timing);
+    const ChunkResult result = messages.run();
+    set_time(result.time, made.timing);
+    made.messages = result.messages;
+    made.simulated = result.simulated;
   }
   made.timing.algorithm = "P2P";
   const bool in_parts = spec.kind == cuda::CollectiveKind::alltoall;

@@ -27,6 +27,8 @@ namespace shardsim::nccl {
 struct CarriedOut {
   CollectiveTiming timing;
   std::optional<Choice> choice;  ///< none for messages, and where rings stand in
+  std::int64_t messages = 0;     ///< at chunk level, of all ranks
+  std::int64_t simulated = 0;    ///< of these, one by one
 };
 
 /// How finely the data path is simulated.

@@ -122,6 +122,7 @@ void RingBackend::arrive(std::uint32_t instance, std::uint32_t member, const Col
                             *in.record.spec, in.spec.rank_of(member), spec});
     return;
   }
+  member_arrived(ArrivalRecord{instance, member, queue_.now()});
   if (++in.arrived == in.spec.members) begin(instance);
 }
 

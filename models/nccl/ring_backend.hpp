@@ -56,6 +56,13 @@ struct CollectiveRecord {
   double flow_bytes = 0;  ///< on the wire, per link of weight 1
 };
 
+/// A member's kernel has started.
+struct ArrivalRecord {
+  std::uint32_t instance = 0;
+  std::uint32_t member = 0;
+  simcore::SimTime time;
+};
+
 class RingBackend final : public cuda::CollectiveBackend,
                           private simcore::EventReceiver,
                           private network::FlowListener,
@@ -87,6 +94,7 @@ class RingBackend final : public cuda::CollectiveBackend,
   /// The first thing that went wrong; its communicator stands still from then on.
   const std::optional<CollectiveFailure>& failure() const { return failure_; }
 
+  simcore::Probe<ArrivalRecord> member_arrived;
   simcore::Probe<CollectiveRecord> collective_finished;
 
  private:

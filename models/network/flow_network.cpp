@@ -27,8 +27,12 @@ constexpr double same_rate = 1e-14;
 struct FlowNetwork::State final : simcore::EventReceiver {
   enum EventKind : std::uint32_t { solve_event, completion_event, immediate_event };
 
-  State(const Graph& graph, simcore::EventQueue& event_queue)
-      : queue(event_queue), sharing(graph.links()), sets(sharing), solver(sharing) {}
+  State(const Graph& graph, simcore::EventQueue& event_queue, const FlowNetwork& network)
+      : queue(event_queue),
+        probes(network),
+        sharing(graph.links()),
+        sets(sharing),
+        solver(sharing) {}
 
   void on_event(const simcore::Event& event) override;
   FlowId start(LinkSetId set, double bytes, double cap, FlowListener& listener,
@@ -36,6 +40,7 @@ struct FlowNetwork::State final : simcore::EventReceiver {
   void move(FlowId id, LinkSetId set);
   double bytes_left(FlowId id) const;
   void join(FlowId id, LinkSetId set, double cap);
+  void tell(const simcore::Probe<FlowRecord>& probe, FlowId id, LinkSetId set, double cap) const;
   void set_bandwidth(LinkId link, double bandwidth);
   double rate(FlowId flow);
   LinkStatistics statistics(LinkId link) const;
@@ -59,6 +64,7 @@ struct FlowNetwork::State final : simcore::EventReceiver {
   double present_share(const LinkClass& link_class) const;
 
   simcore::EventQueue& queue;
+  const FlowNetwork& probes;
   SharingGraph sharing;
   LinkSets sets;
   MaxMinSolver solver;
@@ -162,13 +168,22 @@ FlowId FlowNetwork::State::start(LinkSetId set, double bytes, double cap, FlowLi
   flow.listener = &listener;
   if (bytes <= 0 || (sets.at(set).links.size == 0 && cap <= 0)) {
     const FlowId id = flows.add(flow);
+    tell(probes.flow_started, id, set, cap);
     queue.schedule(queue.now(), *this, immediate_event, id);
     sets.release_unused(set);
     return id;
   }
   const FlowId id = flows.add(flow);
+  tell(probes.flow_started, id, set, cap);
   join(id, set, cap);
   return id;
+}
+
+void FlowNetwork::State::tell(const simcore::Probe<FlowRecord>& probe, FlowId id, LinkSetId set,
+                              double cap) const {
+  if (!probe.has_listeners()) return;
+  const Flow& flow = flows[id];
+  probe(FlowRecord{id, flow.token, flow.bytes, BitRate{cap}, sets.links(set)});
 }
 
 /// The flow, with the bytes that stand in its record, runs over the set from now on.
@@ -210,6 +225,7 @@ void FlowNetwork::State::move(FlowId id, LinkSetId set) {
   set_finish(old);
   note_change(old);
   flows[id].bytes = left;
+  tell(probes.flow_moved, id, set, cap);
   if (sets.at(set).links.size == 0 && cap <= 0) {
     flows[id].variable = none;
     queue.schedule(queue.now(), *this, immediate_event, id);
@@ -221,6 +237,7 @@ void FlowNetwork::State::move(FlowId id, LinkSetId set) {
 void FlowNetwork::State::deliver(FlowId flow) {
   FlowListener& listener = *flows[flow].listener;
   const std::uint64_t token = flows[flow].token;
+  probes.flow_ended(flow);
   flows.remove(flow);
   ++counters.flows;
   listener.flow_finished(flow, token);
@@ -332,6 +349,7 @@ void FlowNetwork::State::solve() {
   }
   changed.clear();
   schedule_completion();
+  probes.rates_found();
 }
 
 double FlowNetwork::State::rate(FlowId flow) {
@@ -351,6 +369,7 @@ void FlowNetwork::State::set_bandwidth(LinkId link, double bandwidth) {
   sharing.classes()[link_class].bandwidth = bandwidth;
   solver.must_find_level(link_class, 0);
   schedule_solve();
+  probes.bandwidth_changed(link, BitRate{bandwidth});
 }
 
 // --- Statistics ---
@@ -384,12 +403,13 @@ void FlowNetwork::State::reset_statistics() {
     link_class.busy_since = queue.now();
     link_class.peak_share = present_share(link_class);
   }
+  probes.statistics_begun();
 }
 
 // --- The public face ---
 
 FlowNetwork::FlowNetwork(const Graph& graph, simcore::EventQueue& queue)
-    : state_(std::make_unique<State>(graph, queue)) {}
+    : state_(std::make_unique<State>(graph, queue, *this)) {}
 
 FlowNetwork::~FlowNetwork() = default;
 

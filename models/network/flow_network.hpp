@@ -20,6 +20,7 @@
 
 #include "models/network/graph.hpp"
 #include "simcore/event_queue.hpp"
+#include "simcore/probe.hpp"
 #include "simcore/quantity.hpp"
 
 namespace shardsim::network {
@@ -48,6 +49,15 @@ struct FlowCounters {
   std::uint64_t solves = 0;          ///< instants at which rates were found
   std::uint64_t rates_solved = 0;    ///< rates found in them, equal flows counted once
   std::uint64_t classes_solved = 0;  ///< classes of links looked at in them
+};
+
+/// A flow that begins, or goes on over other links, with what it has to move over them.
+struct FlowRecord {
+  FlowId flow = 0;
+  std::uint64_t token = 0;
+  double bytes = 0;
+  simcore::BitRate cap;            ///< 0: none
+  std::span<const LinkUse> links;  ///< valid while the listener is called
 };
 
 class FlowNetwork {
@@ -82,6 +92,14 @@ class FlowNetwork {
   /// Starts counting anew; flows in progress count from now.
   void reset_statistics();
   FlowCounters counters() const;
+
+  // A flow's end is told before its owner hears of it. Rates hold from rates_found to rates_found.
+  simcore::Probe<FlowRecord> flow_started;
+  simcore::Probe<FlowRecord> flow_moved;
+  simcore::Probe<FlowId> flow_ended;
+  simcore::Probe<> rates_found;
+  simcore::Probe<LinkId, simcore::BitRate> bandwidth_changed;
+  simcore::Probe<> statistics_begun;  ///< anew
 
  private:
   struct State;

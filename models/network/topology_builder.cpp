@@ -14,10 +14,6 @@ namespace shardsim::network {
 
 namespace {
 
-// About 100 bytes a device and 60 a link: 8 million devices stay below 3 GB.
-constexpr std::int64_t most_devices = 8'000'000;
-constexpr double most_cables = 4e6;
-
 /// Devices of one node.
 struct NodeDevices {
   std::vector<VertexId> gpus;
@@ -358,15 +354,15 @@ class Builder {
 /// Nodes that the topology can have, and why no more.
 struct NodeLimit {
   std::int64_t nodes;
-  std::string_view reason;
+  std::string reason;
 };
 
-NodeLimit node_limit(const TopologySpec& spec) {
+NodeLimit node_limit(const TopologySpec& spec, const SizeLimits& limits) {
   const NodeSpec& node = spec.node;
   const std::int64_t devices =
       node.gpus + node.switch_count() + node.cpu_count() + node.nic_count() + 1;
-  NodeLimit limit{std::max<std::int64_t>(most_devices / devices, 1),
-                  "more would not fit in memory"};
+  NodeLimit limit{std::max<std::int64_t>(limits.devices / devices, 1),
+                  fmt::format("more than {} devices take --max-devices", limits.devices)};
   if (spec.fabric.max_nodes && *spec.fabric.max_nodes <= limit.nodes) {
     limit = {*spec.fabric.max_nodes, "its max_nodes"};
   }
@@ -399,7 +395,7 @@ double cables_between_switches(const TopologySpec& spec, std::int64_t nodes) {
 bool check_size(const TopologySpec& spec, const ClusterSize& size,
                 simcore::Diagnostics& diagnostics) {
   const std::size_t errors = diagnostics.error_count();
-  const NodeLimit limit = node_limit(spec);
+  const NodeLimit limit = node_limit(spec, size.limits);
   const auto& torus = spec.fabric.torus;
   if (torus && size.nodes != torus_size(*torus)) {
     diagnostics.error(size.nodes_where,
@@ -419,12 +415,12 @@ bool check_size(const TopologySpec& spec, const ClusterSize& size,
                                   limit.nodes, limit.reason, size.nodes));
   }
   const double cables = cables_between_switches(spec, size.nodes);
-  if (cables > most_cables) {
+  if (cables > static_cast<double>(size.limits.cables)) {
     diagnostics.error(size.nodes_where,
                       fmt::format("topology '{}' with {} nodes has {:.3g} cables between switches, "
-                                  "more than the {:.0g} that can be held; one spine or core may "
+                                  "more than {}, which --max-cables raises; one spine or core may "
                                   "stand for all",
-                                  spec.name, size.nodes, cables, most_cables));
+                                  spec.name, size.nodes, cables, size.limits.cables));
   }
   const std::int64_t gpus = size.gpus_per_node.value_or(spec.node.gpus);
   if (gpus < 1 || gpus > spec.node.gpus) {

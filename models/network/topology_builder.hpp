@@ -16,12 +16,19 @@
 
 namespace shardsim::network {
 
+/// What a graph may hold: about 100 bytes a device and 60 a link, so that these stay below 3 GB.
+struct SizeLimits {
+  std::int64_t devices = 8'000'000;  ///< of all nodes, and one switch port for each node
+  std::int64_t cables = 4'000'000;   ///< between switches
+};
+
 /// How much of a topology to build.
 struct ClusterSize {
   std::int64_t nodes = 1;
   std::optional<std::int64_t> gpus_per_node;  ///< the first ones; nothing: all
   simcore::SourceLocation nodes_where;        ///< where the request stands, for messages
   simcore::SourceLocation gpus_where;
+  SizeLimits limits{};
 };
 
 /// Nothing if the topology does not allow that size, or if devices cannot reach each other.

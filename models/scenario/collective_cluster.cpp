@@ -161,8 +161,8 @@ std::unique_ptr<CollectiveCluster> load_collective_cluster(const ClusterRequest&
   auto setup = nccl::read_setup(request.nccl_version, {}, request.env, {}, diagnostics);
   if (!setup || !read_nccl_files(*setup, {}, diagnostics)) return nullptr;
   apply_environment(setup->environment, cluster->spec);
-  auto graph = network::build_graph(cluster->spec, {request.nodes, request.gpus_per_node, {}, {}},
-                                    diagnostics);
+  auto graph = network::build_graph(
+      cluster->spec, {request.nodes, request.gpus_per_node, {}, {}, request.limits}, diagnostics);
   if (!graph) return nullptr;
   cluster->graph = std::move(*graph);
   cluster->setup = std::move(*setup);

@@ -47,6 +47,7 @@ struct ClusterRequest {
   std::optional<network::CableSpec> gpu_link{};      ///< GPUs to PCIe
   std::optional<std::int64_t> nodes_per_domain{};    ///< where NVLink spans nodes
   std::optional<std::int64_t> nvlink_links{};        ///< of each GPU
+  network::SizeLimits limits{};
 };
 
 struct CollectiveCluster {

@@ -89,6 +89,7 @@ std::expected<double, std::string> CollectiveRun::kernel_us(const cuda::Collecti
   }
   if (settings.fidelity == CollectiveFidelity::chunk) {
     done = model_.carry_out(spec, plan_, nccl::DataPath::chunk);
+    messages_ += static_cast<std::uint64_t>(done->simulated);
   }
   row.algorithm = done->timing.algorithm;
   row.protocol = done->timing.protocol;

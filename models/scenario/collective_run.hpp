@@ -16,6 +16,7 @@
 #include "models/cuda/program.hpp"
 #include "models/gpu/kernel_work.hpp"
 #include "models/nccl/nccl_model.hpp"
+#include "models/scenario/checks/check_log.hpp"
 #include "models/scenario/collective_cluster.hpp"
 
 namespace shardsim::scenario {
@@ -70,16 +71,32 @@ class CollectiveRun {
                                                    std::int64_t bytes);
   const std::set<std::string>& notes() const { return model_.notes(); }
 
+  /// Messages simulated one by one so far, at chunk level.
+  std::uint64_t messages() const { return messages_; }
+  /// Holds a row of run() to its invariants: at fidelity `flow` the collective is run as a flow on
+  /// its links, at `chunk` every message is looked at; NCCL's own expectation has none. Returns
+  /// the events or messages looked at. Leaves collectives of more than `most_checked` messages out;
+  /// the error says so.
+  static constexpr std::int64_t most_checked = 1'000'000;
+  std::expected<std::uint64_t, std::string> check(const CollectiveSettings& settings,
+                                                  const CollectiveRow& row, CheckLog& log);
+
  private:
   CollectiveRun(const CollectiveCluster& cluster, nccl::CommunicatorPlan plan);
   std::expected<double, std::string> kernel_us(const cuda::CollectiveSpec& spec,
                                                const CollectiveSettings& settings,
                                                CollectiveRow& row);
   double launch_us(const CollectiveSettings& settings) const;
+  std::expected<std::uint64_t, std::string> check_messages(const CollectiveSettings& settings,
+                                                           const CollectiveRow& row,
+                                                           const std::string& where, CheckLog& log);
+  std::uint64_t check_flow(const cuda::CollectiveSpec& spec, const std::string& where,
+                           CheckLog& log);
 
   const CollectiveCluster* cluster_;
   nccl::NcclModel model_;
   nccl::CommunicatorPlan plan_;
+  std::uint64_t messages_ = 0;
 };
 
 }  // namespace shardsim::scenario

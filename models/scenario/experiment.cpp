@@ -111,7 +111,8 @@ class Builder {
     if (spec().cluster.routing) topology->spec.fabric.routing = *spec().cluster.routing;
     apply_environment(made_.nccl.environment, topology->spec);
     const network::ClusterSize size{spec().cluster.nodes, spec().cluster.gpus_per_node,
-                                    where("cluster.nodes"), where("cluster.gpus_per_node")};
+                                    where("cluster.nodes"), where("cluster.gpus_per_node"),
+                                    options_.limits};
     auto graph = network::build_graph(topology->spec, size, diagnostics_);
     auto gpu = find_gpu(*topology);
     if (!graph || !gpu) return false;

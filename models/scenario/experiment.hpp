@@ -15,6 +15,7 @@
 #include "models/gpu/gpu_spec.hpp"
 #include "models/nccl/planner.hpp"
 #include "models/network/graph.hpp"
+#include "models/network/topology_builder.hpp"
 #include "models/network/topology_library.hpp"
 #include "models/scenario/collective_planning.hpp"
 #include "models/scenario/hardware_changes.hpp"
@@ -41,6 +42,7 @@ struct ExperimentOptions {
   HardwareChanges changes{};
   /// Where many experiments are built from the same files; must outlive them. Null: none.
   InputCache* inputs = nullptr;
+  network::SizeLimits limits{};
 };
 
 /// Figures of the model for throughput and utilisation; none for prescribed workloads.

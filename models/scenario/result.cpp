@@ -150,6 +150,18 @@ Json out_of_memory_json(const OutOfMemoryResult& what) {
           {"suggestions", suggestions_json(what.suggestions)}};
 }
 
+Json stopped_json(const StoppedResult& what) {
+  Json operations = Json::array();
+  for (const OperationTime& one : what.operations) {
+    operations.push_back({{"stream", one.stream},
+                          {"name", one.name},
+                          {"start_s", one.start.seconds()},
+                          {"end_s", one.end.seconds()}});
+  }
+  return {{"why", what.why},     {"reached_s", what.reached.seconds()}, {"step", what.step},
+          {"steps", what.steps}, {"operations", std::move(operations)}, {"waiting", what.waiting}};
+}
+
 Json collective_json(const CollectiveResult& one) {
   return {{"kind", one.kind},
           {"group", one.group},
@@ -185,12 +197,13 @@ nlohmann::ordered_json result_json(const Result& result) {
                       {"file", result.scenario_file},
                       {"overrides", result.overrides}};
   json["cluster"] = {{"gpus", result.gpus}, {"nodes", result.nodes}, {"gpu", result.gpu}};
-  const bool ended = !result.out_of_memory;
+  const bool ended = !result.out_of_memory && !result.stopped;
   json["step"] = ended ? step_json(result.step) : Json(nullptr);
   if (ended) add_interval(json["step"], result.interval);
   json["throughput"] = ended ? throughput_json(result.throughput) : Json(nullptr);
-  json["memory"] = memory_json(result.memory);
-  if (!ended) json["out_of_memory"] = out_of_memory_json(*result.out_of_memory);
+  json["memory"] = result.stopped ? Json(nullptr) : memory_json(result.memory);
+  if (result.out_of_memory) json["out_of_memory"] = out_of_memory_json(*result.out_of_memory);
+  if (result.stopped) json["stopped"] = stopped_json(*result.stopped);
   json["collectives"] = Json::array();
   for (const CollectiveResult& one : result.collectives) {
     json["collectives"].push_back(collective_json(one));

@@ -104,6 +104,24 @@ struct OutOfMemoryResult {
   int tried = 0;                              ///< changes that were run
 };
 
+/// An operation of a rank, in simulated time.
+struct OperationTime {
+  std::string stream;
+  std::string name;
+  simcore::SimTime start;
+  simcore::SimTime end;
+};
+
+/// Why a run ended early: its user's budget was used up.
+struct StoppedResult {
+  std::string why;
+  simcore::SimTime reached;               ///< simulated time
+  std::uint32_t step = 0;                 ///< that rank 0 was in, from 0
+  std::uint32_t steps = 0;                ///< of the run
+  std::vector<OperationTime> operations;  ///< the last ones of rank 0, in the order of their ends
+  std::vector<std::string> waiting;       ///< who waits for what, a line each
+};
+
 /// Where the step time is likely to be measured, by what published runs measured.
 struct StepInterval {
   simcore::SimTime low;
@@ -156,6 +174,7 @@ struct Result {
   MemoryResult memory;
   /// If set, the run ended there: only `memory` tells of it, and there is no step.
   std::optional<OutOfMemoryResult> out_of_memory;
+  std::optional<StoppedResult> stopped;  ///< the same
   std::vector<CollectiveResult> collectives;
   std::vector<LinkResult> links;
   std::vector<PathShare> critical_path;

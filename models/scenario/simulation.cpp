@@ -22,6 +22,16 @@ namespace {
 /// A run stops here: sums of times stay exact below it.
 constexpr SimTime latest_moment = SimTime::microseconds(4'000'000'000'000);
 
+/// Of a report with a line a rank.
+std::vector<std::string> first_lines(std::vector<std::string> lines) {
+  constexpr std::size_t most = 16;
+  if (lines.size() <= most) return lines;
+  const std::size_t more = lines.size() - most;
+  lines.resize(most);
+  lines.push_back(fmt::format("and {} more ranks", more));
+  return lines;
+}
+
 }  // namespace
 
 Simulation::State::State(const Experiment& given, const SimulationOptions& wishes)
@@ -29,6 +39,7 @@ Simulation::State::State(const Experiment& given, const SimulationOptions& wishe
       options(wishes),
       flows(given.graph, queue),
       backend(given.graph, flows, queue, given.planning->model) {
+  if (options.check) checks = std::make_unique<RunChecks>(given, flows, backend, queue);
   set_up_ranks();
   if (!given.perturbations.link_changes.empty()) {
     link_schedule = std::make_unique<network::LinkSchedule>(
@@ -41,7 +52,12 @@ Simulation::State::State(const Experiment& given, const SimulationOptions& wishe
 void Simulation::State::start_runtime(cuda::CollectiveBackend& collectives,
                                       simcore::EventQueue& events) {
   runtime = std::make_unique<cuda::Runtime>(experiment.runtime, ranks, collectives, events);
+  if (checks) {
+    if (&events != &queue) checks->watch(events);
+    checks->watch(*runtime, ranks);
+  }
   listen();
+  if (options.recent > 0) keep_recent();
   if (options.trace_allocator) listen_to_allocator();
   runtime->start();
 }
@@ -202,11 +218,12 @@ Simulation::Simulation(const Experiment& experiment, const SimulationOptions& op
 Simulation::~Simulation() = default;
 
 bool Simulation::advance(std::uint64_t events) {
+  if (state_->violated()) return false;
   if (!state_->runtime) return state_->advance_lockstep();
   for (std::uint64_t i = 0; i < events; ++i) {
     if (state_->runtime->out_of_memory() || state_->now() > latest_moment) return false;
     if (state_->own_job_finished() || state_->given_up) return false;
-    if (!state_->step()) return false;
+    if (!state_->step() || state_->violated()) return false;
   }
   return true;
 }
@@ -219,8 +236,23 @@ double Simulation::progress() const {
 std::uint64_t Simulation::events() const { return state_->events(); }
 
 std::expected<RunOutput, RunFailure> Simulation::finish() {
+  if (state_->violated()) return std::unexpected(state_->invariant_failure());
   if (auto failure = state_->failure()) return std::unexpected(std::move(*failure));
+  if (state_->checks) {
+    state_->checks->finish(state_->queue.now(), *state_->runtime, state_->own_slots);
+    if (state_->violated()) return std::unexpected(state_->invariant_failure());
+  }
   return state_->make_output();
+}
+
+RunFailure Simulation::stop(const std::string& why) {
+  if (state_->violated()) return state_->invariant_failure();
+  return state_->stopped(why);
+}
+
+std::optional<CheckSummary> Simulation::checks() const {
+  if (!state_->checks) return std::nullopt;
+  return state_->checks->summary(events());
 }
 
 AllocatorTrace Simulation::allocator_trace() {
@@ -230,6 +262,51 @@ AllocatorTrace Simulation::allocator_trace() {
   trace.records = std::move(state_->allocator_records);
   if (state_->runtime) trace.segments = state_->runtime->memory_snapshot(0);
   return trace;
+}
+
+RunFailure Simulation::State::invariant_failure() const {
+  RunFailure failure{to_text(*checks->violation()),
+                     {"the simulator is wrong here, and its result would be worth nothing: please "
+                      "report it with the scenario"}};
+  failure.kind = FailureKind::invariant;
+  return failure;
+}
+
+void Simulation::State::keep_recent() {
+  runtime->op_finished.listen([this](const cuda::OpRecord& record) {
+    if (record.slot != 0) return;
+    if (recent.size() == options.recent) recent.pop_front();
+    recent.push_back(record);
+  });
+}
+
+RunFailure Simulation::State::stopped(const std::string& why) const {
+  const cuda::Program& program = *experiment.program;
+  StoppedResult stop;
+  stop.why = why;
+  stop.reached = now();
+  stop.step = finished_steps;
+  stop.steps = steps();
+  for (const cuda::OpRecord& one : recent) {
+    const cuda::Op& op = program.ops[one.op];
+    stop.operations.push_back(
+        {program.streams[op.stream].name, program.names[op.name], one.start, one.end});
+  }
+  if (runtime) stop.waiting = first_lines(runtime->deadlock_report());
+  RunFailure failure;
+  failure.kind = FailureKind::over_budget;
+  failure.message = fmt::format("stopped: {}", why);
+  failure.details.push_back(fmt::format("simulated {} in {} events, in step {} of {}",
+                                        simcore::to_text(stop.reached), events(), stop.step + 1,
+                                        stop.steps));
+  for (const OperationTime& one : stop.operations) {
+    failure.details.push_back(fmt::format("{:>12} to {:>12}  {}: {}", simcore::to_text(one.start),
+                                          simcore::to_text(one.end), one.stream, one.name));
+  }
+  failure.details.insert(failure.details.end(), stop.waiting.begin(), stop.waiting.end());
+  failure.result = describe_run();
+  failure.result->stopped = std::move(stop);
+  return failure;
 }
 
 RunFailure Simulation::State::out_of_memory(const cuda::OutOfMemory& what) const {
@@ -292,12 +369,7 @@ std::optional<RunFailure> Simulation::State::failure() const {
                     one.at ? " from " + simcore::to_text(*one.at) + " on" : "");
     failure.kind = FailureKind::no_route;
   }
-  constexpr std::size_t most = 16;
-  if (failure.details.size() > most) {
-    const std::size_t more = failure.details.size() - most;
-    failure.details.resize(most);
-    failure.details.push_back(fmt::format("and {} more ranks", more));
-  }
+  failure.details = first_lines(std::move(failure.details));
   return failure;
 }
 

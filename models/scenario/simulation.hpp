@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "models/scenario/checks/check_log.hpp"
 #include "models/scenario/experiment.hpp"
 #include "models/scenario/memory_snapshot.hpp"
 #include "models/scenario/result.hpp"
@@ -18,7 +19,14 @@
 
 namespace shardsim::scenario {
 
-enum class FailureKind : std::uint8_t { out_of_memory, no_route, deadlock, too_long };
+enum class FailureKind : std::uint8_t {
+  out_of_memory,
+  no_route,
+  deadlock,
+  too_long,
+  invariant,    ///< a check found the run at odds with itself: the simulator is wrong
+  over_budget,  ///< stopped by the caller
+};
 
 /// Why a run is impossible: out of memory, or everybody waits for somebody.
 struct RunFailure {
@@ -43,6 +51,10 @@ struct SimulationOptions {
   /// More simulated ranks than this are run all at once where that gives the same times
   /// (models/cuda/lockstep_run.hpp).
   std::size_t most_logged = 64;
+  /// Watch the invariants (checks/run_checks.hpp). The result is the same to the bit.
+  bool check = false;
+  /// Operations of rank 0 to keep for what stop() tells.
+  std::size_t recent = 0;
 };
 
 /// What a link carried in the measured steps.
@@ -67,6 +79,11 @@ class Simulation {
   std::uint64_t events() const;
   /// The result, or why there is none. Call once, after advance() has returned false.
   std::expected<RunOutput, RunFailure> finish();
+  /// What there is to tell of a run that the caller gives up; `why` in a few words. In place of
+  /// finish().
+  RunFailure stop(const std::string& why);
+  /// What was checked, after finish(); nothing without SimulationOptions::check.
+  std::optional<CheckSummary> checks() const;
   /// What rank 0's allocator did and how its memory lies now, whether the run came to its end or
   /// not. Call once.
   AllocatorTrace allocator_trace();

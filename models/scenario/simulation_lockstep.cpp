@@ -29,8 +29,8 @@ bool Simulation::State::advance_lockstep() {
     flows.reset_statistics();
     statistics_begin = queue.now();
   }
-  if (lockstep->advance()) return true;
-  if (!lockstep->finished()) return false;
+  if (lockstep->advance()) return !violated();
+  if (!lockstep->finished() || violated()) return false;
   replay_some();
   return true;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,6 +18,7 @@
 #include "models/nccl/ring_backend.hpp"
 #include "models/network/flow_network.hpp"
 #include "models/network/link_schedule.hpp"
+#include "models/scenario/checks/run_checks.hpp"
 #include "models/scenario/kernel_times.hpp"
 #include "models/scenario/memory_log.hpp"
 #include "models/scenario/simulation.hpp"
@@ -69,6 +71,10 @@ struct Simulation::State {
 
   // Why there is no result.
   std::optional<RunFailure> failure() const;
+  RunFailure invariant_failure() const;
+  RunFailure stopped(const std::string& why) const;
+  void keep_recent();
+  bool violated() const { return checks && checks->violation(); }
   RunFailure out_of_memory(const cuda::OutOfMemory& what) const;
 
   // The result.
@@ -92,6 +98,7 @@ struct Simulation::State {
   simcore::EventQueue queue;
   network::FlowNetwork flows;
   nccl::RingBackend backend;
+  std::unique_ptr<RunChecks> checks;  ///< if wanted
   std::unique_ptr<network::LinkSchedule> link_schedule;
   std::vector<std::unique_ptr<cuda::KernelTimes>> times;  ///< by job, the scenario's own first
   std::vector<cuda::DeviceCalls> device_calls;            ///< of ranks that do not track memory
@@ -121,6 +128,8 @@ struct Simulation::State {
   std::unique_ptr<StepLogger> logger;
   std::unique_ptr<MemoryLogger> memory_logger;
   std::vector<cuda::AllocatorRecord> allocator_records;  ///< of slot 0, if wanted
+
+  std::deque<cuda::OpRecord> recent;  ///< of slot 0, the latest last
 
   bool memory_depends_on_time = false;  ///< otherwise slot 0 tracks it for all
   std::uint32_t finished_steps = 0;

@@ -1,5 +1,6 @@
 #include "models/scenario/sweep/sweep_point.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -28,6 +29,10 @@ std::string name_of(FailureKind kind) {
       return "deadlock";
     case FailureKind::too_long:
       return "too_long";
+    case FailureKind::invariant:
+      return "invariant";
+    case FailureKind::over_budget:
+      return "over_budget";
   }
   return "deadlock";
 }
@@ -75,10 +80,23 @@ std::optional<PointOutcome> rehearse(const Experiment& experiment) {
 
 PointOutcome simulate(const Experiment& experiment, const SweepSetting& setting) {
   PointOutcome outcome;
-  Simulation simulation(experiment);
-  while (simulation.advance(std::uint64_t{1} << 20)) {
+  SimulationOptions options;
+  options.check = setting.check;
+  Simulation simulation(experiment, options);
+  const std::uint64_t most = setting.max_events > 0 ? setting.max_events : UINT64_MAX;
+  bool over = false;
+  const auto slice = [&] { return std::min(std::uint64_t{1} << 17, most - simulation.events()); };
+  while (!over && simulation.advance(slice())) {
+    if (setting.give_up && setting.give_up()) {
+      outcome.abandoned = true;
+      return outcome;
+    }
+    over = simulation.events() >= most;
   }
-  auto output = simulation.finish();
+  auto output = over ? std::unexpected(simulation.stop(
+                           fmt::format("--max-events {} is used up", setting.max_events)))
+                     : simulation.finish();
+  outcome.checks = simulation.checks();
   if (output) {
     outcome.result = std::move(output->result);
     outcome.result.interval =
@@ -88,6 +106,7 @@ PointOutcome simulate(const Experiment& experiment, const SweepSetting& setting)
   RunFailure& failure = output.error();
   outcome.failed = PointFailure{name_of(failure.kind), failure.message};
   outcome.result = failure.result ? std::move(*failure.result) : describe(experiment);
+  outcome.result.stopped.reset();  // a line of a sweep tells of points that can be compared
   return outcome;
 }
 
@@ -156,6 +175,10 @@ PointOutcome run_point(const SweepPlan& plan, std::int64_t index, const SweepSet
     }
     return simulate(*experiment, setting);
   }
+  return failed_point(plan, index, bad_value(diagnostics));
+}
+
+PointOutcome failed_point(const SweepPlan& plan, std::int64_t index, PointFailure failure) {
   PointOutcome outcome;
   outcome.result.scenario_name = plan.base().spec.name;
   outcome.result.scenario_file = plan.base().file.string();
@@ -163,7 +186,7 @@ PointOutcome run_point(const SweepPlan& plan, std::int64_t index, const SweepSet
   for (const PointValue& one : plan.values(index)) {
     outcome.result.overrides.push_back(one.key + "=" + one.value);
   }
-  outcome.failed = bad_value(diagnostics);
+  outcome.failed = std::move(failure);
   return outcome;
 }
 

@@ -6,11 +6,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "models/scenario/accuracy/residual_table.hpp"
+#include "models/scenario/checks/check_log.hpp"
 #include "models/scenario/experiment.hpp"
 #include "models/scenario/result.hpp"
 #include "models/scenario/sweep/price_list.hpp"
@@ -28,10 +30,15 @@ struct SweepSetting {
   std::optional<PriceList> prices;
   /// Points that cannot fit are found by rehearsing their allocations, and not simulated.
   bool rehearse_memory = false;
+  bool check = false;            ///< watch the invariants of every run
+  std::uint64_t max_events = 0;  ///< of a run; more are a failure. 0: no limit
+  /// True once the caller wants no more: runs in progress are abandoned. Any thread may ask.
+  std::function<bool()> give_up{};
 };
 
 struct PointFailure {
-  std::string kind;  ///< bad_value, out_of_memory, no_route, deadlock, too_long
+  /// bad_value, out_of_memory, no_route, deadlock, too_long, over_budget, invariant
+  std::string kind;
   std::string message;
 };
 
@@ -40,9 +47,13 @@ struct PointOutcome {
   std::optional<PointFailure> failed;
   /// The GPU memory did not suffice in a rehearsal; there was no run.
   bool rehearsed_only = false;
+  bool abandoned = false;  ///< given up: neither result nor failure
+  std::optional<CheckSummary> checks;
 };
 
 PointOutcome run_point(const SweepPlan& plan, std::int64_t index, const SweepSetting& setting);
+/// The outcome of a point that was not run, or of whose run nothing is known.
+PointOutcome failed_point(const SweepPlan& plan, std::int64_t index, PointFailure failure);
 
 /// A JSON object on one line, with its newline: `shardsim.sweep/1`. `measured` are published
 /// figures of the same run, as JSON text of an array, or empty.

@@ -1,0 +1,172 @@
+#include "cli/budget.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <fstream>
+#include <limits>
+#include <new>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "simcore/quantity_text.hpp"
+
+namespace shardsim::cli {
+
+namespace {
+
+/// The number behind `key` in a file of /proc, in bytes.
+std::optional<std::uint64_t> proc_bytes(const char* file, const std::string& key) {
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with(key)) continue;
+    std::istringstream rest(line.substr(key.size()));
+    std::uint64_t kibibytes = 0;
+    if (rest >> kibibytes) return kibibytes << 10;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> number_in(const char* file) {
+  std::ifstream in(file);
+  std::uint64_t number = 0;
+  if (in >> number) return number;  // "max" is none
+  return std::nullopt;
+}
+
+/// What is left to the group of processes that this one runs in, as a container has it.
+std::optional<std::uint64_t> left_in_group() {
+  for (const auto& [most, used] :
+       {std::pair{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
+        std::pair{"/sys/fs/cgroup/memory/memory.limit_in_bytes",
+                  "/sys/fs/cgroup/memory/memory.usage_in_bytes"}}) {
+    const auto limit = number_in(most);
+    const auto now = number_in(used);
+    if (limit && now) return *limit > *now ? *limit - *now : 0;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> left_on_machine() {
+  auto left = proc_bytes("/proc/meminfo", "MemAvailable:");
+  if (const auto group = left_in_group(); left && group) left = std::min(*left, *group);
+  return left;
+}
+
+std::string memory_text(std::uint64_t bytes) {
+  return simcore::format_rounded(static_cast<double>(bytes), simcore::bytes_kind());
+}
+
+/// Writes without allocating and ends the program.
+[[noreturn]] void end_with(const char* text, std::size_t length) {
+  [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, text, length);
+  _exit(1);
+}
+
+[[noreturn]] void end_of_memory() {
+  if (const std::exception_ptr now = std::current_exception()) {
+    try {
+      std::rethrow_exception(now);
+    } catch (const std::bad_alloc&) {
+      static constexpr char text[] =
+          "shardsim: the run needs more memory than it may have; --max-memory raises that\n";
+      end_with(text, sizeof text - 1);
+    } catch (...) {
+    }
+  }
+  std::abort();
+}
+
+}  // namespace
+
+void add_size_options(CLI::App& command, network::SizeLimits& limits) {
+  const auto range = CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max());
+  command
+      .add_option("--max-devices", limits.devices,
+                  "Largest cluster in devices: GPUs, NICs, switches and CPUs of its nodes")
+      ->check(range)
+      ->capture_default_str();
+  command.add_option("--max-cables", limits.cables, "Most cables between a cluster's switches")
+      ->check(range)
+      ->capture_default_str();
+}
+
+void add_budget_options(CLI::App& command, BudgetArguments& arguments, const std::string& of_what) {
+  command.add_option("--max-memory", arguments.memory,
+                     "Memory that the program may take, e.g. 4GiB, or unlimited; by default nine "
+                     "tenths of what the machine has left. Beyond it: exit status 1");
+  command.add_option("--max-events", arguments.events, of_what)
+      ->check(CLI::Range(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()));
+  command
+      .add_option("--max-time", arguments.seconds,
+                  "Seconds of real time after which to stop, with exit status 1")
+      ->check(CLI::Range(1e-3, 1e9));
+  add_size_options(command, arguments.limits);
+}
+
+std::expected<void, std::string> limit_memory(const std::string& text) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_DATA, &limit) != 0) return {};
+  if (text == "unlimited") {
+    limit.rlim_cur = limit.rlim_max;
+  } else {
+    std::uint64_t bytes = 0;
+    if (text.empty()) {
+      const auto left = left_on_machine();
+      if (!left) return {};
+      bytes = *left / 10 * 9;
+    } else {
+      const auto read = simcore::parse_whole(text, simcore::bytes_kind(), simcore::Inexact::refuse);
+      if (!read) return std::unexpected(fmt::format("--max-memory: {}", read.error()));
+      constexpr std::int64_t least = std::int64_t{16} << 20;
+      if (*read < least) {
+        return std::unexpected(fmt::format("--max-memory: expected at least {}, found '{}'",
+                                           memory_text(least), text));
+      }
+      bytes = static_cast<std::uint64_t>(*read);
+    }
+    // Counted on top of what there is: sanitizers reserve far more than machines have.
+    const std::uint64_t base = proc_bytes("/proc/self/status", "VmData:").value_or(0);
+    limit.rlim_cur = std::min<rlim_t>(base + bytes, limit.rlim_max);
+  }
+  setrlimit(RLIMIT_DATA, &limit);
+  return {};
+}
+
+std::string out_of_memory_message() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+    return "this machine has too little memory for the run";
+  }
+  return fmt::format("the run needs more than {} of memory, which --max-memory raises",
+                     memory_text(limit.rlim_cur));
+}
+
+void say_so_at_the_end_of_memory() { std::set_terminate(end_of_memory); }
+
+std::string Deadline::reason() const { return fmt::format("--max-time {:g} is used up", seconds_); }
+
+Watchdog::Watchdog(const Deadline& deadline, std::string command) {
+  if (!deadline.limited()) return;
+  constexpr double grace = 1;  // for work that asks by itself
+  const std::chrono::duration<double> rest(
+      std::max(0.0, deadline.seconds() + grace - deadline.elapsed()));
+  thread_ = std::jthread(
+      [this, rest, text = fmt::format("shardsim {}: stopped: {}\n", command, deadline.reason())] {
+        std::unique_lock lock(guard_);
+        if (called_.wait_for(lock, rest, [this] { return called_off_; })) return;
+        end_with(text.data(), text.size());
+      });
+}
+
+void Watchdog::call_off() {
+  const std::lock_guard lock(guard_);
+  called_off_ = true;
+  called_.notify_all();
+}
+
+}  // namespace shardsim::cli
