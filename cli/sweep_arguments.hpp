@@ -6,6 +6,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/command_line.hpp"
+
 namespace shardsim::cli {
 
 struct SweepArguments {

@@ -239,17 +239,33 @@ class SweepCommand {
 
 }  // namespace
 
-void add_sweep_command(CLI::App& app, std::function<int()>& action) {
+void add_sweep_command(CommandLine& line) {
   auto arguments = std::make_shared<SweepArguments>();
-  CLI::App* sweep = app.add_subcommand("sweep", "Forecast a scenario at many points");
+  CLI::App* sweep = line.root().add_subcommand("sweep", "Forecast a scenario at many points");
   auto options = std::make_shared<SweepOptions>(*sweep, *arguments);
-  sweep->callback([arguments, options, &action] {
-    action = [arguments, options] {
+  line.describe(
+      *sweep,
+      {"Runs a scenario at every combination of values for some of its keys, on all cores, and "
+       "answers questions about the points: a curve, the best of them, the smallest cluster. What "
+       "was interrupted goes on with --resume; --shard and `shardsim merge` spread it over "
+       "machines.",
+       {{"Weak scaling from 1 to 64 machines, drawn in the terminal",
+         {"shardsim sweep fsdp2-llama-2-7b-4xdgx-h100 --over cluster.nodes=1..64*2 --plot"}},
+        {"Two keys that go together, as CSV",
+         {"shardsim sweep fsdp2-llama-3-8b-1xdgx-h100 --over workload.micro_batch_size=1,2 --with "
+          "workload.gradient_accumulation=2,1 --csv points.csv"}},
+        {"The fastest way to train the model on the cluster",
+         {"shardsim sweep fsdp2-llama-3-8b-1xdgx-h100 --best tokens_per_s --subject-to "
+          "memory.fits"}},
+        {"The smallest cluster on which a step of the same batch takes less than 0.6 s",
+         {"shardsim sweep fsdp2-llama-2-7b-4xdgx-h100 --target 'step.time_s < 0.6 s'"}}}});
+  sweep->callback([arguments, options, &line] {
+    line.choose([arguments, options] {
       if (const std::string problem = options->finish(); !problem.empty()) {
         return complain(problem);
       }
       return SweepCommand(*arguments).run();
-    };
+    });
   });
 }
 

@@ -252,50 +252,67 @@ class ValidateCommand {
 
 }  // namespace
 
-void add_validate_command(CLI::App& app, std::function<int()>& action) {
+void add_validate_command(CommandLine& line) {
   auto arguments = std::make_shared<ValidateArguments>();
   CLI::App* validate =
-      app.add_subcommand("validate", "Hold forecasts against published measurements");
-  CLI::Option* const training = validate->add_option("--training", arguments->training,
-                                                     "Table of published training runs (CSV)");
-  validate->add_option("--json", arguments->json,
-                       "Write every row and the errors by group as JSON; '-': standard output");
-  validate->add_option("--residuals", arguments->residuals,
-                       "Write measured over predicted of every scored run as CSV: what the "
-                       "intervals of `run` are drawn from");
+      line.root().add_subcommand("validate", "Hold forecasts against published measurements");
+  const auto add = [validate](const char* name, std::string& target, const char* value,
+                              const char* what) {
+    return validate->add_option(name, target, what)->type_name(value);
+  };
+  CLI::Option* const training =
+      add("--training", arguments->training, label::table,
+          "Training runs, one a row (CSV, or the name of a shipped table): columns below");
+  add("--json", arguments->json, label::file,
+      "Write every row and the errors by group as JSON; '-': standard output");
+  add("--residuals", arguments->residuals, label::file,
+      "Write measured over predicted of every scored run as CSV: what the intervals of `run` are "
+      "drawn from");
   validate
       ->add_flag("--leave-one-out", arguments->leave_one_out,
                  "Also forecast each source with constants and intervals from the others")
       ->needs(training);
-  validate
-      ->add_option("--scaling", arguments->scaling,
-                   "Weak-scaling curves (CSV) over the runs of --training")
+  add("--scaling", arguments->scaling, label::file,
+      "Weak-scaling curves (CSV) over the runs of --training")
       ->needs(training);
-  validate
-      ->add_option(
-          "--oom", arguments->oom,
-          "Runs that are reported as out of memory (CSV): whether forecasts know them from "
-          "the runs of --training, which did fit")
+  add("--oom", arguments->oom, label::file,
+      "Runs that are reported as out of memory (CSV): whether forecasts know them from the runs of "
+      "--training, which did fit")
       ->needs(training);
-  validate->add_option("--report", arguments->report,
-                       "Write a page with a plot of predicted against measured (HTML)");
-  validate->add_option("--rules", arguments->rules,
-                       "Rules that map runs to scenarios; by default the shipped ones");
-  validate->add_option("--data", arguments->data,
-                       "Folder that holds topologies/, scenarios/ and validation/");
+  add("--report", arguments->report, label::file,
+      "Write a page with a plot of predicted against measured (HTML)");
+  add("--rules", arguments->rules, label::file,
+      "Rules that map runs to scenarios; by default the shipped ones");
+  add("--data", arguments->data, label::folder,
+      "Folder that holds topologies/, scenarios/ and validation/");
   CLI::Option* const collectives =
-      validate->add_option("--collectives", arguments->collectives,
-                           "Points of published nccl-tests tables (CSV): table, bytes, time_us");
+      add("--collectives", arguments->collectives, label::table,
+          "Points of published nccl-tests tables (CSV): table, bytes, time_us");
   CLI::Option* const tables =
-      validate->add_option("--tables", arguments->tables,
-                           "What those tables are (CSV): machine, network, version, collective");
-  validate->add_option("--reference", arguments->references,
-                       "Log of reference kernels (CSV), with the work file beside it: FILE.csv and "
-                       "FILE.json; see docs/chunk-trace.md");
+      add("--tables", arguments->tables, label::table,
+          "What those tables are (CSV): machine, network, version, collective");
+  validate
+      ->add_option("--reference", arguments->references,
+                   "Log of reference kernels (CSV), with the work file beside it: FILE.csv and "
+                   "FILE.json; see docs/chunk-trace.md")
+      ->type_name(label::file);
   collectives->needs(tables);
   tables->needs(collectives);
-  validate->callback(
-      [arguments, &action] { action = [arguments] { return ValidateCommand(*arguments).run(); }; });
+  line.describe(
+      *validate,
+      {"Columns of --training: row_id (unique), source_id, model, gpu, gpus, gpus_per_node, "
+       "framework (FSDP2, DDP, ...), sharding, precision, seq_len, micro_batch, grad_accum, "
+       "act_ckpt, compile, the model's layers, hidden, heads, kv_heads, ffn_hidden and vocab, and "
+       "what was measured: step_time_s or throughput_per_gpu, peak_memory_bytes; empty cells where "
+       "a source does not say. docs/validate.md tells of all of them. A run that cannot be mapped "
+       "to a scenario is listed with the reason.",
+       {{"A few published runs that come with the program",
+         {"shardsim validate --training published-runs"}},
+        {"Every row, for scripts",
+         {"shardsim validate --training published-runs --json errors.json"}}}});
+  validate->callback([arguments, &line] {
+    line.choose([arguments] { return ValidateCommand(*arguments).run(); });
+  });
 }
 
 }  // namespace shardsim::cli
