@@ -233,7 +233,7 @@ class CollectiveCommand {
                       {"threads", row.threads},
                       {"chunk_bytes", row.chunk_bytes}});
     }
-    return Json{{"rows", std::move(list)}}.dump(1) + "\n";
+    return Json{{"schema", "shardsim.collective/1"}, {"rows", std::move(list)}}.dump(1) + "\n";
   }
 
   /// The layout of nccl-tests: scripts read its columns. Nothing is checked, hence "N/A".

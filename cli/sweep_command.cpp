@@ -136,7 +136,7 @@ class SweepCommand {
     auto journal = SweepJournal::create(journal_file(arguments_.json, arguments_.csv));
     if (!journal) return complain(journal.error());
     std::ostream& people = standard_output_taken() ? std::cerr : std::cout;
-    const auto found = find_target(people, question_, *session_, arguments_.scenario, *journal);
+    const auto found = find_target(people, question_, *session_, arguments_, *journal);
     if (!found) return complain(found.error());
     const int status = finish(*journal, targets(true));
     return status != exit_success || *found ? status : exit_impossible;
@@ -168,7 +168,7 @@ class SweepCommand {
     if (!run_missing_points(job, *journal)) return complain(journal->problem());
     if (!question_.best) return finish(*journal, targets(arguments_.quiet));
     std::ostream& people = standard_output_taken() ? std::cerr : std::cout;
-    const auto found = print_best(people, question_, arguments_.scenario, *journal);
+    const auto found = print_best(people, question_, plan, arguments_.scenario, *journal);
     if (!found) return complain(found.error());
     const int status = finish(*journal, targets(true));
     return status != exit_success || *found ? status : exit_impossible;

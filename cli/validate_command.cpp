@@ -1,14 +1,18 @@
 #include "cli/validate_command.hpp"
 
+#include <algorithm>
+#include <expected>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/data_directory.hpp"
 #include "cli/output_target.hpp"
@@ -72,6 +76,7 @@ class ValidateCommand {
                    "--reference\n";
       return exit_bad_input;
     }
+    if (!find_tables()) return exit_bad_input;
     std::vector<NamedTarget> inputs{{"--training", arguments_.training},
                                     {"--scaling", arguments_.scaling},
                                     {"--oom", arguments_.oom},
@@ -91,6 +96,7 @@ class ValidateCommand {
       ProgressLine progress("validating");
       options_.progress = [&progress](double share) { progress.update(share); };
       report = scenario::validate_training(*table_, options_);
+      if (!some_run_maps(report)) return exit_bad_input;
       if (arguments_.leave_one_out) {
         leave_one_out_ = scenario::leave_one_out(scenario::residuals(report));
       }
@@ -105,6 +111,46 @@ class ValidateCommand {
   }
 
  private:
+  /// A file, or the name of a table that comes with the program. The error is one line.
+  std::expected<std::string, std::string> table_file(const std::string& text) const {
+    std::error_code ignored;
+    if (text.ends_with(".csv") || std::filesystem::exists(text, ignored)) return text;
+    std::optional<std::filesystem::path> data;
+    if (!arguments_.data.empty()) data = arguments_.data;
+    const auto folder = find_data_folder(current_data_search(data), "validation");
+    if (!folder) return std::unexpected(folder.error());
+    const std::vector<std::string> names = simcore::file_stems(*folder / "examples", ".csv");
+    if (std::ranges::find(names, text) != names.end()) {
+      return (*folder / "examples" / (text + ".csv")).string();
+    }
+    return std::unexpected(fmt::format("there is no file and no shipped table {}: expected {}",
+                                       simcore::quote(text), fmt::join(names, ", ")));
+  }
+
+  bool find_tables() {
+    for (std::string* one : {&arguments_.training, &arguments_.collectives, &arguments_.tables}) {
+      if (one->empty()) continue;
+      const auto file = table_file(*one);
+      if (!file) {
+        std::cerr << "shardsim validate: " << file.error() << '\n';
+        return false;
+      }
+      *one = *file;
+    }
+    return true;
+  }
+
+  /// A table of which nothing can be forecast is a mistake of whoever wrote it.
+  bool some_run_maps(const scenario::ValidationReport& report) const {
+    if (arguments_.training.empty() || report.rows.empty()) return true;
+    if (std::ranges::any_of(report.rows, &scenario::ValidationRow::mapped)) return true;
+    const scenario::ValidationRow& first = report.rows.front();
+    std::cerr << fmt::format(
+        "shardsim validate: none of the {} runs in '{}' can be mapped to a scenario, e.g. {}: {}\n",
+        report.rows.size(), arguments_.training, first.id, first.why_not);
+    return false;
+  }
+
   bool load() {
     simcore::Diagnostics diagnostics;
     table_ = read_table(arguments_.training, diagnostics);
@@ -300,12 +346,15 @@ void add_validate_command(CommandLine& line) {
   tables->needs(collectives);
   line.describe(
       *validate,
-      {"Columns of --training: row_id (unique), source_id, model, gpu, gpus, gpus_per_node, "
-       "framework (FSDP2, DDP, ...), sharding, precision, seq_len, micro_batch, grad_accum, "
-       "act_ckpt, compile, the model's layers, hidden, heads, kv_heads, ffn_hidden and vocab, and "
-       "what was measured: step_time_s or throughput_per_gpu, peak_memory_bytes; empty cells where "
-       "a source does not say. docs/validate.md tells of all of them. A run that cannot be mapped "
-       "to a scenario is listed with the reason.",
+      {"Columns of --training. Which run: row_id (unique), source_id, trust (A, B, or C: not "
+       "scored), sim_ready (Y), status, task, notes. On what: gpu (e.g. H100-80GB), gpus, "
+       "gpus_per_node, internode_net. What: framework (FSDP2, DDP, ...), model, layers, hidden, "
+       "heads, kv_heads, ffn_hidden, vocab, seq_len, micro_batch, grad_accum, precision, sharding, "
+       "act_ckpt, compile, attn_kernel, tp, pp, cp, ep. Measured: step_time_s or "
+       "tokens_per_s_per_gpu, peak_memory_GiB with peak_memory_kind. All columns must be there; "
+       "a cell is empty where the source does not say. docs/validate.md explains each. A run that "
+       "cannot be mapped to a scenario is listed with the reason; if none can, the exit status "
+       "is 2.",
        {{"A few published runs that come with the program",
          {"shardsim validate --training published-runs"}},
         {"Every row, for scripts",
