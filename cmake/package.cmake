@@ -32,6 +32,7 @@ endif()
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME shardsim)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "simulator of sharded training on GPU clusters")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS ${CMAKE_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS})
@@ -48,21 +49,20 @@ set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME shardsim)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PROGRAM_DESCRIPTION
-"simulator of sharded training on GPU clusters
- Takes a model, a sharding strategy (FSDP, DDP, ZeRO) and a cluster, and tells
- how long a training step takes, how much of its communication is hidden, how
- much memory each GPU needs, and why. It needs no GPU; the same input gives the
- same output to the bit.
- .
- Brings scenarios, models of GPUs and machines, a quiz on FSDP in English,
- Hindi and Malay, and the tables that forecasts are held against.")
+"Takes a model, a sharding strategy (FSDP, DDP, ZeRO) and a cluster, and tells
+how long a training step takes, how much of its communication is hidden, how
+much memory each GPU needs, and why. It needs no GPU; the same input gives the
+same output to the bit.
+.
+This package holds the program with scenarios, models of GPUs and machines, a
+quiz on FSDP in English, Hindi and Malay, and the tables that forecasts are
+held against.")
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libshardsim-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "shardsim (= ${PROJECT_VERSION}-1), \
 libfmt-dev, nlohmann-json3-dev, libpugixml-dev, libyaml-cpp-dev")
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION
-"simulator of sharded training on GPU clusters - libraries
- Headers, static libraries and CMake's package of shardsim, for programs that
- simulate collectives and training steps themselves.")
+"This package holds headers, static libraries and CMake's package of shardsim,
+for programs that simulate collectives and training steps themselves.")
 include(CPack)
