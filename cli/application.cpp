@@ -1,17 +1,19 @@
 #include "cli/application.hpp"
 
-#include <functional>
 #include <iostream>
 #include <new>
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "cli/budget.hpp"
 #include "cli/collective_command.hpp"
+#include "cli/command_line.hpp"
+#include "cli/command_page.hpp"
+#include "cli/completion_command.hpp"
+#include "cli/help_command.hpp"
 #include "cli/merge_command.hpp"
 #include "cli/quiz_command.hpp"
 #include "cli/run_command.hpp"
@@ -25,21 +27,66 @@ namespace shardsim::cli {
 
 namespace {
 
-/// A first word that is no subcommand gets a message of its own, with the nearest one.
-bool names_no_command(const CLI::App& app, int argc, const char* const* argv) {
-  if (argc < 2 || argv[1][0] == '-') return false;
-  const std::string word = argv[1];
+void add_commands(CommandLine& line) {
+  line.describe(
+      line.root(),
+      {"Simulates a training step on a cluster: the CUDA runtime of each rank, NCCL's collectives, "
+       "the network. Where a scenario or topology is asked for, a name is one that comes with the "
+       "program, anything that ends in .yaml or is a file is read as it is.",
+       {{"A first forecast", {"shardsim run fsdp2-llama-2-7b-4xdgx-h100"}},
+        {"All about a command", {"shardsim help run"}}}});
+  add_run_command(line);
+  add_sweep_command(line);
+  add_merge_command(line);
+  add_collective_command(line);
+  add_topology_command(line);
+  add_schema_command(line);
+  add_validate_command(line);
+  add_quiz_command(line);
+  add_help_command(line);
+  add_completion_command(line);
+}
+
+/// The command that the words so far have led to.
+const CLI::App& last_command(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return chosen.empty() ? app : last_command(*chosen.back());
+}
+
+std::vector<std::string> option_names(const CommandPage& page) {
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    if (command->get_name() == word) return false;
-    names.push_back(command->get_name());
+  for (const auto* entries : {&page.options, &page.inherited}) {
+    for (const OptionEntry& one : *entries) {
+      names.insert(names.end(), one.names.begin(), one.names.end());
+    }
   }
-  std::cerr << fmt::format("shardsim: there is no command '{}'", word);
-  const std::string near = simcore::nearest_spelling(word, names);
-  std::cerr << (near.empty() ? fmt::format(": expected one of {}", fmt::join(names, ", "))
-                             : fmt::format(": did you mean '{}'?", near))
-            << '\n';
-  return true;
+  return names;
+}
+
+/// A word that the command does not know gets a message with the nearest one that it knows.
+int refuse_word(const CommandLine& line, const std::string& word) {
+  const CommandPage page = page_of(last_command(line.root()), line);
+  const bool option = word.size() > 1 && word.front() == '-';
+  const bool command = !option && !page.commands.empty();
+  std::vector<std::string> known;
+  if (option) known = option_names(page);
+  for (const CommandPage& one : page.commands) {
+    if (command) known.push_back(one.name);
+  }
+  const std::string name = word.substr(0, option ? word.find('=') : std::string::npos);
+  const std::string near = simcore::nearest_spelling(name, known);
+  std::string text = option    ? fmt::format("there is no option '{}'", name)
+                     : command ? fmt::format("there is no command '{}'", name)
+                               : fmt::format("'{}' is one argument too many", name);
+  if (!near.empty()) {
+    text += fmt::format(": did you mean '{}'?", near);
+  } else if (command) {
+    text += fmt::format(": expected one of {}", fmt::join(known, ", "));
+  } else {
+    text += fmt::format("; {} --help lists what there is", page.path);
+  }
+  std::cerr << page.path << ": " << text << '\n';
+  return 2;
 }
 
 /// A command whose output was lost has not done well, whatever it says itself.
@@ -50,33 +97,30 @@ int finished(int status) {
   return 2;
 }
 
+/// The exit status where there is nothing to carry out.
+int parse_ended(CommandLine& line, const CLI::ParseError& error) {
+  const auto unknown = line.root().remaining(true);
+  const auto code = static_cast<CLI::ExitCodes>(error.get_exit_code());
+  const bool lost = code == CLI::ExitCodes::ExtrasError || code == CLI::ExitCodes::RequiredError;
+  if (lost && !unknown.empty()) return refuse_word(line, unknown.front());
+  // Help and version end well; every other way out of the parser is bad arguments.
+  return finished(line.root().exit(error, std::cout, std::cerr) == 0 ? 0 : 2);
+}
+
 }  // namespace
 
 int run_application(int argc, const char* const* argv) {
-  CLI::App app{"What will this sharded training step do on that GPU cluster?", "shardsim"};
-  app.set_version_flag("--version", SHARDSIM_VERSION);
-  app.require_subcommand(1);
-  app.footer("A first one: shardsim run scenarios/fsdp2-llama-2-7b-4xdgx-h100.yaml");
-  std::function<int()> action;
-  add_run_command(app, action);
-  add_sweep_command(app, action);
-  add_merge_command(app, action);
-  add_collective_command(app, action);
-  add_topology_command(app, action);
-  add_schema_command(app, action);
-  add_validate_command(app, action);
-  add_quiz_command(app, action);
+  CommandLine line;
+  add_commands(line);
   say_so_at_the_end_of_memory();
   static_cast<void>(limit_memory({}));  // the default; a command may be told another
-  if (names_no_command(app, argc, argv)) return 2;
   try {
-    app.parse(argc, argv);
+    line.root().parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    // Help and version end well; every other way out of the parser is bad arguments.
-    return finished(app.exit(error, std::cout, std::cerr) == 0 ? 0 : 2);
+    return parse_ended(line, error);
   }
   try {
-    return finished(action());
+    return finished(line.chosen()());
   } catch (const std::bad_alloc&) {
     std::cerr << "shardsim: " << out_of_memory_message() << '\n';
     return 1;

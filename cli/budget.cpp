@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "cli/command_line.hpp"
 #include "simcore/quantity_text.hpp"
 
 namespace shardsim::cli {
@@ -84,27 +85,31 @@ std::string memory_text(std::uint64_t bytes) {
 }  // namespace
 
 void add_size_options(CLI::App& command, network::SizeLimits& limits) {
-  const auto range = CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max());
-  command
-      .add_option("--max-devices", limits.devices,
-                  "Largest cluster in devices: GPUs, NICs, switches and CPUs of its nodes")
-      ->check(range)
-      ->capture_default_str();
-  command.add_option("--max-cables", limits.cables, "Most cables between a cluster's switches")
-      ->check(range)
-      ->capture_default_str();
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  CLI::Option* devices =
+      command.add_option("--max-devices", limits.devices,
+                         "Largest cluster in devices: GPUs, NICs, switches and CPUs of its nodes");
+  expect_number(*devices, std::int64_t{1}, most);
+  devices->capture_default_str();
+  CLI::Option* cables =
+      command.add_option("--max-cables", limits.cables, "Most cables between a cluster's switches");
+  expect_number(*cables, std::int64_t{1}, most);
+  cables->capture_default_str();
 }
 
 void add_budget_options(CLI::App& command, BudgetArguments& arguments, const std::string& of_what) {
-  command.add_option("--max-memory", arguments.memory,
-                     "Memory that the program may take, e.g. 4GiB, or unlimited; by default nine "
-                     "tenths of what the machine has left. Beyond it: exit status 1");
-  command.add_option("--max-events", arguments.events, of_what)
-      ->check(CLI::Range(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()));
   command
-      .add_option("--max-time", arguments.seconds,
-                  "Seconds of real time after which to stop, with exit status 1")
-      ->check(CLI::Range(1e-3, 1e9));
+      .add_option("--max-memory", arguments.memory,
+                  "Memory that the program may take, e.g. 4GiB, or unlimited; by default nine "
+                  "tenths of what the machine has left. Beyond it: exit status 1")
+      ->type_name("SIZE");
+  expect_number(*command.add_option("--max-events", arguments.events, of_what), std::uint64_t{1},
+                std::numeric_limits<std::uint64_t>::max());
+  CLI::Option* seconds =
+      command.add_option("--max-time", arguments.seconds,
+                         "Seconds of real time after which to stop, with exit status 1");
+  expect_number(*seconds, 1e-3, 1e9);
+  seconds->type_name("SECONDS");
   add_size_options(command, arguments.limits);
 }
 

@@ -10,15 +10,20 @@
 namespace shardsim::cli {
 
 void add_cluster_options(CLI::App& command, ClusterArguments& arguments) {
-  command.add_option("--nodes", arguments.nodes, "Number of nodes")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
-  command.add_option("--gpus", arguments.gpus, "GPUs used in each node; by default all of them")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1024}));
-  command.add_option("--nccl-version", arguments.version, "NCCL's version")->capture_default_str();
-  command.add_option("--env", arguments.env, "A variable of NCCL: NCCL_NAME=VALUE")
+  expect_number(*command.add_option("--nodes", arguments.nodes, "Number of nodes"), std::int64_t{1},
+                std::int64_t{1'000'000});
+  expect_number(*command.add_option("--gpus", arguments.gpus,
+                                    "GPUs used in each node; by default all of them"),
+                std::int64_t{1}, std::int64_t{1024});
+  command.add_option("--nccl-version", arguments.version, "NCCL's version")
+      ->type_name("VERSION")
+      ->capture_default_str();
+  command.add_option("--env", arguments.env, "A variable of NCCL")
+      ->type_name("NCCL_NAME=VALUE")
       ->take_all()
       ->allow_extra_args(false);
-  command.add_option("--data", arguments.data, "Folder that holds topologies/ and scenarios/");
+  command.add_option("--data", arguments.data, "Folder that holds topologies/ and scenarios/")
+      ->type_name(label::folder);
 }
 
 std::optional<scenario::ClusterRequest> cluster_request(

@@ -10,6 +10,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/command_line.hpp"
 #include "models/scenario/collective_cluster.hpp"
 
 namespace shardsim::cli {

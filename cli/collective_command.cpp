@@ -286,7 +286,7 @@ class CollectiveCommand {
                       {"threads", row.threads},
                       {"chunk_bytes", row.chunk_bytes}});
     }
-    return Json{{"rows", std::move(list)}}.dump(1) + "\n";
+    return Json{{"schema", "shardsim.collective/1"}, {"rows", std::move(list)}}.dump(1) + "\n";
   }
 
   /// The layout of nccl-tests: scripts read its columns. Nothing is checked, hence "N/A".
@@ -338,57 +338,78 @@ std::vector<std::string> keys(const std::map<std::string, T>& map) {
 
 }  // namespace
 
-void add_collective_command(CLI::App& app, std::function<int()>& action) {
+void add_collective_command(CommandLine& line) {
   auto arguments = std::make_shared<CollectiveArguments>();
-  CLI::App* command = app.add_subcommand(
+  CLI::App* command = line.root().add_subcommand(
       "collective", "Time a collective for a range of sizes, as nccl-tests prints it");
   std::vector<std::string> names;
   for (const Named& one : collectives) names.emplace_back(one.name);
-  command->add_option("name", arguments->name, "all_reduce, all_gather, ...")
-      ->required()
-      ->check(CLI::IsMember(names));
+  CLI::Option* name = command->add_option("name", arguments->name, "The collective");
+  allow_only(*name, names);
+  name->required();
   command
       ->add_option("--topology", arguments->cluster.topology,
                    "Name or path of a topology YAML file, or an NCCL topology XML file")
+      ->type_name(label::topology)
       ->required();
   add_cluster_options(*command, arguments->cluster);
   command
       ->add_option("-b,--minbytes", arguments->begin, "Smallest size; K, M, G are powers of 1024")
+      ->type_name("SIZE")
       ->capture_default_str();
-  command->add_option("-e,--maxbytes", arguments->end, "Largest size")->capture_default_str();
-  command->add_option("-f,--stepfactor", arguments->factor, "Factor from one size to the next")
-      ->check(CLI::Range(std::int64_t{2}, std::int64_t{1'000'000}))
+  command->add_option("-e,--maxbytes", arguments->end, "Largest size")
+      ->type_name("SIZE")
       ->capture_default_str();
-  command->add_option("--algo", arguments->algorithm, "NCCL_ALGO: Ring, Tree, NVLS, ...");
-  command->add_option("--proto", arguments->protocol, "NCCL_PROTO: LL, LL128, Simple");
-  command->add_option("-d,--datatype", arguments->type, "Type of the elements")
-      ->check(CLI::IsMember(keys(types)))
-      ->capture_default_str();
+  CLI::Option* factor =
+      command->add_option("-f,--stepfactor", arguments->factor, "Factor from one size to the next");
+  expect_number(*factor, std::int64_t{2}, std::int64_t{1'000'000});
+  factor->capture_default_str();
+  command->add_option("--algo", arguments->algorithm, "NCCL_ALGO: Ring, Tree, NVLS, ...")
+      ->type_name("ALGORITHM");
+  command->add_option("--proto", arguments->protocol, "NCCL_PROTO")->type_name("LL|LL128|Simple");
+  CLI::Option* type = command->add_option("-d,--datatype", arguments->type, "Type of the elements");
+  allow_only(*type, keys(types));
+  type->capture_default_str();
+  CLI::Option* launch = command->add_option(
+      "--launch", arguments->launch,
+      "Who launches the kernels: a process (mpi) or thread for each GPU, or one thread for all "
+      "GPUs of a node (process)");
+  allow_only(*launch, keys(launch_modes));
+  launch->capture_default_str();
+  CLI::Option* fidelity = command->add_option(
+      "--fidelity", arguments->fidelity,
+      "flow: the data path; chunk: the same message by message; model: what NCCL itself expects");
+  allow_only(*fidelity, keys(fidelities));
+  fidelity->capture_default_str();
+  command->add_option("--json", arguments->json, "Write the rows as JSON; '-': standard output")
+      ->type_name(label::file);
   command
-      ->add_option("--launch", arguments->launch,
-                   "Who launches the kernels: a process (mpi) or thread for each GPU, or one "
-                   "thread for all GPUs of a node (process)")
-      ->check(CLI::IsMember(keys(launch_modes)))
-      ->capture_default_str();
+      ->add_option("--chunk-trace", arguments->trace,
+                   "Write every message of fidelity chunk as CSV; see docs/chunk-trace.md")
+      ->type_name(label::file);
   command
-      ->add_option("--fidelity", arguments->fidelity,
-                   "flow: the data path; chunk: the same message by message; model: what NCCL "
-                   "itself expects")
-      ->check(CLI::IsMember(keys(fidelities)))
-      ->capture_default_str();
-  command->add_option("--json", arguments->json, "Write the rows as JSON; '-': standard output");
-  command->add_option("--chunk-trace", arguments->trace,
-                      "Write every message of fidelity chunk as CSV; see docs/chunk-trace.md");
-  command->add_option("--chunk-work", arguments->work,
-                      "Write what NCCL's kernels are told (channels, chunks, rings, trees) as JSON "
-                      "for the reference kernels; see docs/chunk-trace.md");
+      ->add_option("--chunk-work", arguments->work,
+                   "Write what NCCL's kernels are told (channels, chunks, rings, trees) as JSON "
+                   "for the reference kernels; see docs/chunk-trace.md")
+      ->type_name(label::file);
   command->add_flag("--check", arguments->check,
                     "Watch the simulator's invariants; one that does not hold ends the command "
                     "with a message and exit status 1");
   add_budget_options(*command, arguments->budget,
                      "Messages of fidelity chunk after which to stop, with exit status 1");
-  command->callback([arguments, &action] {
-    action = [arguments] { return CollectiveCommand(*arguments).run(); };
+  line.describe(
+      *command,
+      {"Prints the table of nccl-tests: scripts that read theirs read this one. Algorithm, "
+       "protocol, channels and chunks are those that NCCL chooses on that machine.",
+       {{"An all-reduce on two DGX H100 from 8 bytes to 8 GiB",
+         {"shardsim collective all_reduce --topology dgx-h100 --nodes 2 -b 8 -e 8G -f 2"}},
+        {"With rings alone, as NCCL_ALGO=Ring would have it",
+         {"shardsim collective all_gather --topology dgx-a100 -b 1M -e 256M -f 4 --algo Ring"}},
+        {"Message by message, the rows as JSON",
+         {"shardsim collective reduce_scatter --topology dgx-h100 -b 1M -e 16M -f 2 --fidelity "
+          "chunk --json rows.json"}}}});
+  command->callback([arguments, &line] {
+    line.choose([arguments] { return CollectiveCommand(*arguments).run(); });
   });
 }
 

@@ -2,6 +2,8 @@
 
 #include <charconv>
 #include <memory>
+#include <set>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -62,6 +64,17 @@ class PointReader {
                          simcore::nearest_spelling(column, table_.columns()));
     }
     return found;
+  }
+
+  /// An error, with the nearest value, if no row has the condition's.
+  void check_value(std::size_t column, const Condition& condition) {
+    std::set<std::string> values;
+    for (std::size_t row = 0; row < table_.rows(); ++row) values.insert(table_.text(row, column));
+    if (values.contains(condition.value)) return;
+    diagnostics_.error(table_.whole(),
+                       fmt::format("no row has {} in column '{}'", simcore::quote(condition.value),
+                                   condition.column),
+                       simcore::nearest_spelling(condition.value, {values.begin(), values.end()}));
   }
 
   /// A number above 0, or nothing and an error.
@@ -125,6 +138,10 @@ bool MeasuredPoints::add(const std::string& argument, simcore::Diagnostics& diag
   std::vector<std::size_t> columns;
   for (const Condition& one : selection.conditions) {
     if (const auto column = reader.needed(one.column)) columns.push_back(*column);
+  }
+  if (diagnostics.has_errors()) return false;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    reader.check_value(columns[i], selection.conditions[i]);
   }
   if (diagnostics.has_errors()) return false;
   for (std::size_t row = 0; row < table->rows(); ++row) {

@@ -161,21 +161,38 @@ class Merger {
 
 }  // namespace
 
-void add_merge_command(CLI::App& app, std::function<int()>& action) {
+void add_merge_command(CommandLine& line) {
   auto arguments = std::make_shared<MergeArguments>();
-  CLI::App* merge = app.add_subcommand("merge", "Put the parts of a sweep together");
+  CLI::App* merge = line.root().add_subcommand("merge", "Put the parts of a sweep together");
   merge->add_option("parts", arguments->parts, "Files that `sweep --shard I/N --json` wrote")
+      ->type_name(label::file)
       ->required();
-  merge->add_option("--json", arguments->json, "Write every point as a line of JSON, in order");
-  merge->add_option("--csv", arguments->csv, "Write the points as CSV");
-  merge->add_option("--report", arguments->report,
-                    "Write a page with charts of the points that opens without a network (HTML)");
-  merge->add_option("--plot", arguments->plot, "Draw a figure over the first axis")
+  const auto add = [merge](const char* name, std::string& target, const char* what) {
+    merge->add_option(name, target, what)->type_name(label::file);
+  };
+  add("--json", arguments->json, "Write every point as a line of JSON, in order");
+  add("--csv", arguments->csv, "Write the points as CSV");
+  add("--report", arguments->report,
+      "Write a page with charts of the points that opens without a network (HTML)");
+  merge
+      ->add_option("--plot", arguments->plot,
+                   "Draw a figure over the first axis; by default tokens_per_s")
+      ->type_name(label::figure)
       ->expected(0, 1)
       ->default_str("throughput.tokens_per_s");
   merge->add_flag("--quiet", arguments->quiet, "No table");
+  line.describe(
+      *merge,
+      {"The parts may come from different machines. They are refused if points are missing, there "
+       "twice, or of another sweep: another scenario, other axes, other data or another version.",
+       {{"Two halves of a sweep, made one",
+         {"shardsim sweep fsdp2-llama-2-7b-4xdgx-h100 --over cluster.nodes=1..8*2 --shard 1/2 "
+          "--json part-1.jsonl",
+          "shardsim sweep fsdp2-llama-2-7b-4xdgx-h100 --over cluster.nodes=1..8*2 --shard 2/2 "
+          "--json part-2.jsonl",
+          "shardsim merge part-1.jsonl part-2.jsonl --csv points.csv"}}}});
   merge->callback(
-      [arguments, &action] { action = [arguments] { return Merger(*arguments).run(); }; });
+      [arguments, &line] { line.choose([arguments] { return Merger(*arguments).run(); }); });
 }
 
 }  // namespace shardsim::cli

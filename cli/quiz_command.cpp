@@ -311,60 +311,80 @@ class QuizCommand {
   std::string scenarios_;
 };
 
-void add_solve(CLI::App& quiz, const std::shared_ptr<QuizArguments>& arguments,
-               std::function<int()>& action) {
+void add_solve(CommandLine& line, CLI::App& quiz, const std::shared_ptr<QuizArguments>& arguments) {
   CLI::App* solve = quiz.add_subcommand(
       "solve", "Answer the questions from simulation alone: what supports or refutes each option");
-  solve->add_option("--question", arguments->question, "Only this one, e.g. q5");
-  solve->add_option("--json", arguments->json, "Write the verdicts as JSON; '-': standard output");
+  solve->add_option("--question", arguments->question, "Only this one, e.g. q5")
+      ->type_name(label::question);
+  solve->add_option("--json", arguments->json, "Write the verdicts as JSON; '-': standard output")
+      ->type_name(label::file);
+  line.describe(*solve, {"", {{"One question", {"shardsim quiz solve --question q5"}}}});
   solve->callback(
-      [arguments, &action] { action = [arguments] { return QuizCommand(*arguments).solve(); }; });
+      [arguments, &line] { line.choose([arguments] { return QuizCommand(*arguments).solve(); }); });
 }
 
-void add_exports(CLI::App& quiz, const std::shared_ptr<QuizArguments>& arguments,
-                 std::function<int()>& action) {
+void add_exports(CommandLine& line, CLI::App& quiz,
+                 const std::shared_ptr<QuizArguments>& arguments) {
+  const auto add_out = [&arguments](CLI::App& command, const char* what) {
+    return command.add_option("--out", arguments->out, what)->required();
+  };
   CLI::App* publish = quiz.add_subcommand("export", "The questions for Moodle or Anki");
-  publish->add_option("--format", arguments->format, "gift: for Moodle; anki: CSV for Anki")
-      ->required()
-      ->check(CLI::IsMember({"gift", "anki"}));
-  publish->add_option("--lang", arguments->language, "Language: en, hi, ms");
-  publish->add_option("--out", arguments->out, "File to write; '-': standard output")->required();
-  publish->callback(
-      [arguments, &action] { action = [arguments] { return QuizCommand(*arguments).publish(); }; });
+  CLI::Option* format =
+      publish->add_option("--format", arguments->format, "gift: for Moodle; anki: CSV for Anki");
+  allow_only(*format, {"gift", "anki"});
+  format->required();
+  publish->add_option("--lang", arguments->language, "Language")->type_name(label::language);
+  add_out(*publish, "File to write; '-': standard output")->type_name(label::file);
+  line.describe(*publish, {"",
+                           {{"Cards in Hindi for Anki",
+                             {"shardsim quiz export --format anki --lang hi --out cards.csv"}}}});
+  publish->callback([arguments, &line] {
+    line.choose([arguments] { return QuizCommand(*arguments).publish(); });
+  });
   CLI::App* web = quiz.add_subcommand(
       "web", "The quiz as one HTML file that holds the simulator and works from disk");
-  web->add_option("--out", arguments->out, "Folder to write fsdp-quiz.html into")->required();
+  add_out(*web, "Folder to write fsdp-quiz.html into")->type_name(label::folder);
+  if (report::has_pages()) {
+    line.describe(*web, {"", {{"The page", {"shardsim quiz web --out page"}}}});
+  }
   web->callback(
-      [arguments, &action] { action = [arguments] { return QuizCommand(*arguments).web(); }; });
+      [arguments, &line] { line.choose([arguments] { return QuizCommand(*arguments).web(); }); });
   CLI::App* data = quiz.add_subcommand(
       "data", "Everything that a page needs: questions, words, recorded evidence, as JSON");
-  data->add_option("--out", arguments->out, "File to write; '-': standard output")->required();
+  add_out(*data, "File to write; '-': standard output")->type_name(label::file);
+  line.describe(*data, {"", {{"For a page of your own", {"shardsim quiz data --out quiz.json"}}}});
   data->callback(
-      [arguments, &action] { action = [arguments] { return QuizCommand(*arguments).data(); }; });
+      [arguments, &line] { line.choose([arguments] { return QuizCommand(*arguments).data(); }); });
 }
 
 }  // namespace
 
-void add_quiz_command(CLI::App& app, std::function<int()>& action) {
+void add_quiz_command(CommandLine& line) {
   auto arguments = std::make_shared<QuizArguments>();
-  CLI::App* quiz = app.add_subcommand(
+  CLI::App* quiz = line.root().add_subcommand(
       "quiz", "A quiz on FSDP: eight questions, each answer backed by simulations run on the spot");
   quiz->require_subcommand(0, 1);
   quiz->add_option("--lang", arguments->language,
-                   "Language: en, hi, ms; by default the locale's, else English");
+                   "Language: en, hi, ms; by default the locale's, else English")
+      ->type_name(label::language);
   quiz->add_flag("--plain", arguments->plain,
                  "Words and numbers only, nothing redrawn: for screen readers");
   quiz->add_flag("--restart", arguments->restart, "Forget the answers given before");
-  quiz->add_option("--data", arguments->data,
-                   "Folder that holds topologies/, scenarios/ and quiz/");
-  add_solve(*quiz, arguments, action);
-  add_exports(*quiz, arguments, action);
+  quiz->add_option("--data", arguments->data, "Folder that holds topologies/, scenarios/ and quiz/")
+      ->type_name(label::folder);
+  line.describe(*quiz,
+                {"Asks one question after the other and shows what the simulator makes of the "
+                 "answer. Answers "
+                 "are kept in $XDG_STATE_HOME/shardsim/quiz.json, by default below ~/.local/state.",
+                 {{"In Hindi", {"shardsim quiz --lang hi"}}}});
+  add_solve(line, *quiz, arguments);
+  add_exports(line, *quiz, arguments);
   // `quiz solve --data DIR` is what `quiz --data DIR solve` is.
   for (CLI::App* one : quiz->get_subcommands({})) one->fallthrough();
-  quiz->callback([quiz, arguments, &action] {
-    // A subcommand's callback comes first and has set the action then.
+  quiz->callback([quiz, arguments, &line] {
+    // A subcommand's callback comes first and has chosen then.
     if (!quiz->get_subcommands().empty()) return;
-    action = [arguments] { return QuizCommand(*arguments).talk(); };
+    line.choose([arguments] { return QuizCommand(*arguments).talk(); });
   });
 }
 

@@ -20,6 +20,7 @@
 #include "cli/data_directory.hpp"
 #include "cli/output_target.hpp"
 #include "cli/progress_line.hpp"
+#include "cli/scenario_argument.hpp"
 #include "cli/shell_text.hpp"
 #include "cli/terminal_style.hpp"
 #include "models/scenario/accuracy/forecast_interval.hpp"
@@ -241,7 +242,12 @@ class RunCommand {
       return false;
     }
     simcore::Diagnostics diagnostics;
-    auto loaded = scenario::load_scenario(arguments_.scenario, arguments_.overrides, diagnostics);
+    const auto file = find_scenario(arguments_.scenario, folders->scenarios);
+    if (!file) {
+      std::cerr << "shardsim run: " << file.error() << '\n';
+      return false;
+    }
+    auto loaded = scenario::load_scenario(*file, arguments_.overrides, diagnostics);
     if (loaded) {
       options_.data.topologies = folders->topologies;
       options_.data.scenarios = folders->scenarios;
@@ -333,54 +339,71 @@ class RunCommand {
 
 }  // namespace
 
-void add_run_command(CLI::App& app, std::function<int()>& action) {
+void add_run_command(CommandLine& line) {
   auto arguments = std::make_shared<RunArguments>();
-  CLI::App* run = app.add_subcommand("run", "Forecast one scenario");
-  run->add_option("scenario", arguments->scenario, "Scenario YAML file")->required();
-  run->add_option("--set", arguments->overrides, "Set a key of the scenario: KEY=VALUE")
+  CLI::App* run = line.root().add_subcommand("run", "Forecast one scenario");
+  run->add_option("scenario", arguments->scenario,
+                  "A YAML file, or the name of a scenario that comes with the program")
+      ->type_name(label::scenario)
+      ->required();
+  run->add_option("--set", arguments->overrides, "Set a key of the scenario")
+      ->type_name(label::setting)
       ->take_all()
       ->allow_extra_args(false);
-  const CLI::Validator named(
-      [](const std::string& name) {
-        return name.empty() ? std::string("expected a name") : std::string();
-      },
-      "FILE");
-  run->add_option("--json", arguments->json,
-                  "Write the result as JSON; here as elsewhere '-' is standard output")
-      ->check(named);
-  run->add_option("--timeline", arguments->timeline,
-                  "Write every operation of the measured step as JSON")
-      ->check(named);
-  CLI::Option* trace = run->add_option(
-      "--trace", arguments->trace, "Write a trace that Perfetto and Holistic Trace Analysis read");
-  trace->check(named);
+  const auto add_output = [run](const char* name, std::string& target, const char* what) {
+    CLI::Option* option = run->add_option(name, target, what);
+    expect_name(*option, label::file);
+    return option;
+  };
+  add_output("--json", arguments->json,
+             "Write the result as JSON; here as elsewhere '-' is standard output");
+  add_output("--timeline", arguments->timeline,
+             "Write every operation of the measured step as JSON");
+  CLI::Option* trace = add_output("--trace", arguments->trace,
+                                  "Write a trace that Perfetto and Holistic Trace Analysis read");
   run->add_option("--trace-ranks", arguments->trace_ranks,
                   "Ranks to trace, e.g. 0,8 or all; several ranks give one file each")
+      ->type_name("RANKS")
       ->needs(trace);
-  run->add_option("--memory-snapshot", arguments->memory_snapshot,
-                  "Write what rank 0's allocator did as a snapshot for PyTorch's memory viewer "
-                  "(pickle)")
-      ->check(named);
-  run->add_option("--report", arguments->report,
-                  "Write a page with charts of the run that opens without a network (HTML)")
-      ->check(named);
-  run->add_option("--fidelity", arguments->fidelity,
-                  "How collectives are simulated: model, flow or chunk");
+  add_output("--memory-snapshot", arguments->memory_snapshot,
+             "Write what rank 0's allocator did as a snapshot for PyTorch's memory viewer "
+             "(pickle)");
+  add_output("--report", arguments->report,
+             "Write a page with charts of the run that opens without a network (HTML)");
+  run->add_option("--fidelity", arguments->fidelity, "How collectives are simulated")
+      ->type_name("model|flow|chunk");
   run->add_flag("--exact-ranks", arguments->exact_ranks,
                 "Simulate every rank instead of one of each kind");
   run->add_flag("--what-if", arguments->what_if,
                 "Also: the step with twice the network, NVLink, memory bandwidth or arithmetic, "
                 "and without launch cost");
-  run->add_option("--data", arguments->data, "Folder that holds topologies/ and scenarios/")
-      ->check(named);
+  expect_name(
+      *run->add_option("--data", arguments->data, "Folder that holds topologies/ and scenarios/"),
+      label::folder);
   run->add_flag("--check", arguments->check,
                 "Watch the simulator's invariants; one that does not hold ends the run with a "
                 "message and exit status 1");
   add_budget_options(*run, arguments->budget,
                      "Events after which to stop, with exit status 1 and what is known by then");
   run->add_flag("--quiet", arguments->quiet, "No summary");
+  line.describe(
+      *run,
+      {"Simulates the training steps of a scenario on its cluster and tells how long one takes, "
+       "how "
+       "much of its communication is hidden, how much memory each GPU needs, and why. If a step "
+       "does not fit, the exit status is 1 and the message names single changes that would make "
+       "it fit.",
+       {{"A step of Llama 2 7B under FSDP2 on four DGX H100",
+         {"shardsim run fsdp2-llama-2-7b-4xdgx-h100"}},
+        {"The same on eight machines, sharded within each",
+         {"shardsim run fsdp2-llama-2-7b-4xdgx-h100 --set cluster.nodes=8 --set "
+          "training.sharding=hybrid_shard"}},
+        {"The result for scripts, and a trace for ui.perfetto.dev",
+         {"shardsim run fsdp2-llama-3-8b-1xdgx-h100 --json result.json --trace trace.json"}},
+        {"What other hardware would change",
+         {"shardsim run fsdp2-llama-3-8b-1xdgx-h100 --what-if"}}}});
   run->callback(
-      [arguments, &action] { action = [arguments] { return RunCommand(*arguments).run(); }; });
+      [arguments, &line] { line.choose([arguments] { return RunCommand(*arguments).run(); }); });
 }
 
 }  // namespace shardsim::cli

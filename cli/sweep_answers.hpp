@@ -15,6 +15,8 @@
 
 namespace shardsim::cli {
 
+using scenario::SweepPlan;
+
 /// What --best, --target and --subject-to say.
 struct Question {
   std::optional<scenario::MetricId> best;
@@ -29,16 +31,18 @@ std::vector<scenario::SweepAxis> axes_for(const Question& question, const SweepA
                                           const scenario::LoadedScenario& scenario,
                                           const scenario::SweepSetting& setting);
 
-/// Prints the best point with the command that runs it, and the Pareto front. False if no point
+/// Prints what was searched, the best point with the command that runs it - where no published run
+/// is comparable with it, the best that has some, too - and the Pareto front. False if no point
 /// satisfies the constraints.
 std::expected<bool, std::string> print_best(std::ostream& people, const Question& question,
-                                            const std::string& scenario,
+                                            const SweepPlan& plan, const std::string& scenario,
                                             const SweepJournal& journal);
 
 /// Runs the points that it takes to find the first of the plan that satisfies the question, and
-/// prints it. False if there is none.
+/// prints it with what was held as the cluster grew. False if there is none.
 std::expected<bool, std::string> find_target(std::ostream& people, const Question& question,
                                              const SweepSession& session,
-                                             const std::string& scenario, SweepJournal& journal);
+                                             const SweepArguments& arguments,
+                                             SweepJournal& journal);
 
 }  // namespace shardsim::cli

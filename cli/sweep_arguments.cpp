@@ -2,41 +2,35 @@
 
 namespace shardsim::cli {
 
-namespace {
-
-const CLI::Validator& named() {
-  static const CLI::Validator validator(
-      [](const std::string& name) {
-        return name.empty() ? std::string("expected a name") : std::string();
-      },
-      "FILE");
-  return validator;
-}
-
-}  // namespace
-
 SweepOptions::SweepOptions(CLI::App& command, SweepArguments& arguments)
     : command_(command), arguments_(arguments) {
-  command.add_option("scenario", arguments.scenario, "Scenario YAML file")->required();
-  command.add_option("--set", arguments.overrides, "Set a key of the scenario: KEY=VALUE")
+  command
+      .add_option("scenario", arguments.scenario,
+                  "A YAML file, or the name of a scenario that comes with the program")
+      ->type_name(label::scenario)
+      ->required();
+  command.add_option("--set", arguments.overrides, "Set a key of the scenario")
+      ->type_name(label::setting)
       ->take_all()
       ->allow_extra_args(false);
   over_option_ = command.add_option("--over", over_,
                                     "An axis: KEY=V1,V2,... or a range, KEY=1..64*2, KEY=1..9+2; "
                                     "axes are crossed, after those of the scenario's 'sweep:'");
-  over_option_->take_all()->allow_extra_args(false);
-  with_option_ = command.add_option(
-      "--with", with_, "A key that goes along with the --over before it: KEY=V1,V2,...");
-  with_option_->take_all()->allow_extra_args(false);
-  command
-      .add_option("-j,--jobs", arguments.threads,
-                  "Points run side by side; by default as many as there are cores")
-      ->check(CLI::Range(1, 1024));
-  command.add_option("--fidelity", arguments.fidelity, "How collectives are simulated");
+  over_option_->type_name(label::axis)->take_all()->allow_extra_args(false);
+  with_option_ =
+      command.add_option("--with", with_, "A key that goes along with the --over before it");
+  with_option_->type_name(label::axis)->take_all()->allow_extra_args(false);
+  expect_number(*command.add_option("-j,--jobs", arguments.threads,
+                                    "Points run side by side; by default as many as there are "
+                                    "cores"),
+                1, 1024);
+  command.add_option("--fidelity", arguments.fidelity, "How collectives are simulated")
+      ->type_name("model|flow|chunk");
   command.add_flag("--exact-ranks", arguments.exact_ranks,
                    "Simulate every rank instead of one of each kind");
-  command.add_option("--data", arguments.data, "Folder that holds topologies/ and scenarios/")
-      ->check(named());
+  expect_name(
+      *command.add_option("--data", arguments.data, "Folder that holds topologies/ and scenarios/"),
+      label::folder);
   command.add_flag("--check", arguments.check,
                    "Watch the simulator's invariants in every point; one that does not hold fails "
                    "its point and makes the exit status 1");
@@ -48,27 +42,29 @@ SweepOptions::SweepOptions(CLI::App& command, SweepArguments& arguments)
 }
 
 void SweepOptions::add_outputs() {
-  command_.add_option("--json", arguments_.json, "Write every point as a line of JSON")
-      ->check(named());
-  command_.add_option("--csv", arguments_.csv, "Write the points as CSV")->check(named());
-  command_
-      .add_option("--report", arguments_.report,
-                  "Write a page with charts of the points that opens without a network (HTML)")
-      ->check(named());
+  const auto add = [this](const char* name, std::string& target, const char* what) {
+    expect_name(*command_.add_option(name, target, what), label::file);
+  };
+  add("--json", arguments_.json, "Write every point as a line of JSON");
+  add("--csv", arguments_.csv, "Write the points as CSV");
+  add("--report", arguments_.report,
+      "Write a page with charts of the points that opens without a network (HTML)");
   command_.add_flag("--resume", arguments_.resume,
                     "Keep the points that are in the file already; run those that are missing");
-  command_
-      .add_option("--prices", arguments_.prices,
-                  "Prices per GPU-hour (YAML, or the name of a shipped list): adds cost")
-      ->check(named());
+  expect_name(
+      *command_.add_option("--prices", arguments_.prices,
+                           "Prices per GPU-hour (YAML, or the name of a shipped list): adds cost"),
+      label::prices);
   command_
       .add_option("--measured", arguments_.measured,
                   "Measured points of the same runs (CSV with gpus and throughput_per_gpu), put "
                   "beside points with as many GPUs; FILE or FILE:COLUMN=VALUE,...")
+      ->type_name(label::file)
       ->allow_extra_args(false);
   command_
       .add_option("--plot", arguments_.plot,
                   "Draw a figure over the first axis; by default tokens_per_s")
+      ->type_name(label::figure)
       ->expected(0, 1)
       ->default_str("throughput.tokens_per_s");
   command_.add_flag("--quiet", arguments_.quiet, "No table");
@@ -79,41 +75,47 @@ void SweepOptions::add_answers() {
       "--best", arguments_.best,
       "Find the point that is best in this figure, and the Pareto front; without axes, over "
       "strategies, checkpointing and batches");
-  best->check(named());
+  expect_name(*best, label::figure);
   CLI::Option* target = command_.add_option(
       "--target", arguments_.target,
       "Find the smallest cluster with which this holds, e.g. 'step.time_s < 3 s'");
-  target->check(named());
+  expect_name(*target, "CONDITION");
   target->excludes(best);
   command_
       .add_option("--subject-to", arguments_.subject_to,
                   "What else must hold, e.g. memory.fits or 'cluster.gpus <= 64'")
+      ->type_name("CONDITION")
       ->take_all()
       ->allow_extra_args(false);
-  command_
-      .add_option("--hold", arguments_.hold,
-                  "What stays as the cluster grows under --target: global-batch or micro-batch")
-      ->check(CLI::IsMember({"global-batch", "micro-batch"}))
-      ->needs(target);
+  CLI::Option* hold = command_.add_option(
+      "--hold", arguments_.hold,
+      "What stays as the cluster grows under --target: the global batch (strong scaling; default "
+      "for conditions on the step) or each GPU's (weak scaling; default for all others)");
+  allow_only(*hold, {"global-batch", "micro-batch"});
+  hold->needs(target);
 }
 
 void SweepOptions::add_schedulers() {
-  command_.add_option("--shard", arguments_.shard,
-                      "Run part I of N (I/N); auto, auto/N: as the scheduler's environment says");
-  CLI::Option* submit =
-      command_.add_option("--submit", arguments_.submit, "Submit as a job array: slurm");
-  submit->check(CLI::IsMember({"slurm"}));
   command_
-      .add_option("--tasks", arguments_.tasks,
-                  "Tasks of the array; by default so many that each takes minutes")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}))
-      ->needs(submit);
-  command_.add_option("--task-minutes", arguments_.task_minutes, "How long a task should take")
-      ->check(CLI::Range(0.1, 10'000.0))
-      ->needs(submit);
+      .add_option("--shard", arguments_.shard,
+                  "Run part I of N; auto, auto/N: as the scheduler's environment says")
+      ->type_name("I/N");
+  CLI::Option* submit =
+      command_.add_option("--submit", arguments_.submit, "Submit as a job array of this scheduler");
+  allow_only(*submit, {"slurm"});
+  CLI::Option* tasks =
+      command_.add_option("--tasks", arguments_.tasks,
+                          "Tasks of the array; by default so many that each takes minutes");
+  expect_number(*tasks, std::int64_t{1}, std::int64_t{1'000'000});
+  tasks->needs(submit);
+  CLI::Option* minutes =
+      command_.add_option("--task-minutes", arguments_.task_minutes, "How long a task should take");
+  expect_number(*minutes, 0.1, 10'000.0);
+  minutes->needs(submit);
   command_
       .add_option("--scheduler-option", arguments_.scheduler_options,
                   "Passed on to sbatch, e.g. --scheduler-option=--partition=short")
+      ->type_name("OPTION")
       ->take_all()
       ->allow_extra_args(false)
       ->needs(submit);

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/budget.hpp"
+#include "cli/command_line.hpp"
 
 namespace shardsim::cli {
 

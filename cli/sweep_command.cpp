@@ -143,7 +143,7 @@ class SweepCommand {
     auto journal = SweepJournal::create(journal_file(arguments_.json, arguments_.csv));
     if (!journal) return complain(journal.error());
     std::ostream& people = standard_output_taken() ? std::cerr : std::cout;
-    const auto found = find_target(people, question_, *session_, arguments_.scenario, *journal);
+    const auto found = find_target(people, question_, *session_, arguments_, *journal);
     watchdog_->call_off();
     if (deadline_.over()) return stopped(*journal);
     if (!found) return complain(found.error());
@@ -203,7 +203,7 @@ class SweepCommand {
   int conclude(SweepJournal& journal) {
     if (!question_.best) return finish(journal, targets(arguments_.quiet));
     std::ostream& people = standard_output_taken() ? std::cerr : std::cout;
-    const auto found = print_best(people, question_, arguments_.scenario, journal);
+    const auto found = print_best(people, question_, *session_->plan, arguments_.scenario, journal);
     if (!found) return complain(found.error());
     const int status = finish(journal, targets(true));
     return status != exit_success || *found ? status : exit_impossible;
@@ -276,17 +276,33 @@ class SweepCommand {
 
 }  // namespace
 
-void add_sweep_command(CLI::App& app, std::function<int()>& action) {
+void add_sweep_command(CommandLine& line) {
   auto arguments = std::make_shared<SweepArguments>();
-  CLI::App* sweep = app.add_subcommand("sweep", "Forecast a scenario at many points");
+  CLI::App* sweep = line.root().add_subcommand("sweep", "Forecast a scenario at many points");
   auto options = std::make_shared<SweepOptions>(*sweep, *arguments);
-  sweep->callback([arguments, options, &action] {
-    action = [arguments, options] {
+  line.describe(
+      *sweep,
+      {"Runs a scenario at every combination of values for some of its keys, on all cores, and "
+       "answers questions about the points: a curve, the best of them, the smallest cluster. What "
+       "was interrupted goes on with --resume; --shard and `shardsim merge` spread it over "
+       "machines.",
+       {{"Weak scaling from 1 to 64 machines, drawn in the terminal",
+         {"shardsim sweep fsdp2-llama-2-7b-4xdgx-h100 --over cluster.nodes=1..64*2 --plot"}},
+        {"Two keys that go together, as CSV",
+         {"shardsim sweep fsdp2-llama-3-8b-1xdgx-h100 --over workload.micro_batch_size=1,2 --with "
+          "workload.gradient_accumulation=2,1 --csv points.csv"}},
+        {"The fastest way to train the model on the cluster",
+         {"shardsim sweep fsdp2-llama-3-8b-1xdgx-h100 --best tokens_per_s --subject-to "
+          "memory.fits"}},
+        {"The smallest cluster on which a step of the same batch takes less than 0.6 s",
+         {"shardsim sweep fsdp2-llama-2-7b-4xdgx-h100 --target 'step.time_s < 0.6 s'"}}}});
+  sweep->callback([arguments, options, &line] {
+    line.choose([arguments, options] {
       if (const std::string problem = options->finish(); !problem.empty()) {
         return complain(problem);
       }
       return SweepCommand(*arguments).run();
-    };
+    });
   });
 }
 

@@ -12,6 +12,7 @@
 
 #include "cli/comparable_runs.hpp"
 #include "cli/data_directory.hpp"
+#include "cli/scenario_argument.hpp"
 #include "cli/shard_environment.hpp"
 #include "simcore/text_file.hpp"
 
@@ -146,7 +147,12 @@ class SessionBuilder {
   bool plan(const AxesFrom& further_axes) {
     std::vector<std::string> overrides = arguments_.overrides;
     if (!arguments_.fidelity.empty()) overrides.push_back("fidelity=" + arguments_.fidelity);
-    auto loaded = scenario::load_scenario(arguments_.scenario, overrides, diagnostics_);
+    const auto file = find_scenario(arguments_.scenario, made_.setting.experiment.data.scenarios);
+    if (!file) {
+      std::cerr << "shardsim sweep: " << file.error() << '\n';
+      return false;
+    }
+    auto loaded = scenario::load_scenario(*file, overrides, diagnostics_);
     auto axes = read_axes();
     if (!loaded || !axes) return false;
     if (axes->empty() && loaded->spec.sweep.empty() && further_axes) {

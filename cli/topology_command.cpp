@@ -48,21 +48,36 @@ int run(const TopologyArguments& arguments) {
 
 }  // namespace
 
-void add_topology_command(CLI::App& app, std::function<int()>& action) {
+void add_topology_command(CommandLine& line) {
   auto arguments = std::make_shared<TopologyArguments>();
-  CLI::App* command = app.add_subcommand("topology", "Show a cluster, and what NCCL plans on it");
+  CLI::App* command =
+      line.root().add_subcommand("topology", "Show a cluster, and what NCCL plans on it");
   command
       ->add_option("topology", arguments->cluster.topology,
                    "Name or path of a topology YAML file, or an NCCL topology XML file")
+      ->type_name(label::topology)
       ->required();
   add_size_options(*command, arguments->cluster.limits);
   add_cluster_options(*command, arguments->cluster);
-  command->add_option("--json", arguments->json,
-                      "Write devices, links and NCCL's graphs, tuning table, choices, rings and "
-                      "trees as JSON; '-': standard output");
-  command->add_option("--dot", arguments->dot,
-                      "Write the graph of devices for Graphviz; '-': standard output");
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  command
+      ->add_option("--json", arguments->json,
+                   "Write devices, links and NCCL's graphs, tuning table, choices, rings and "
+                   "trees as JSON; '-': standard output")
+      ->type_name(label::file);
+  command
+      ->add_option("--dot", arguments->dot,
+                   "Write the graph of devices for Graphviz; '-': standard output")
+      ->type_name(label::file);
+  line.describe(
+      *command,
+      {"Counts devices and links, gives the bisection bandwidth and the longest way, warns of what "
+       "looks like a mistake, and shows the rings, trees and NVLink meshes that NCCL finds.",
+       {{"Four DGX H100", {"shardsim topology dgx-h100 --nodes 4"}},
+        {"A fat-tree with too few uplinks, for Graphviz",
+         {"shardsim topology h100-fat-tree-4to1 --nodes 8 --dot fabric.dot"}},
+        {"NCCL's choices without NVLink SHARP, as JSON",
+         {"shardsim topology dgx-h100 --env NCCL_NVLS_ENABLE=0 --json -"}}}});
+  command->callback([arguments, &line] { line.choose([arguments] { return run(*arguments); }); });
 }
 
 }  // namespace shardsim::cli

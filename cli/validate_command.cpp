@@ -1,14 +1,18 @@
 #include "cli/validate_command.hpp"
 
+#include <algorithm>
+#include <expected>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/data_directory.hpp"
 #include "cli/output_target.hpp"
@@ -72,6 +76,7 @@ class ValidateCommand {
                    "--reference\n";
       return exit_bad_input;
     }
+    if (!find_tables()) return exit_bad_input;
     std::vector<NamedTarget> inputs{{"--training", arguments_.training},
                                     {"--scaling", arguments_.scaling},
                                     {"--oom", arguments_.oom},
@@ -91,6 +96,7 @@ class ValidateCommand {
       ProgressLine progress("validating");
       options_.progress = [&progress](double share) { progress.update(share); };
       report = scenario::validate_training(*table_, options_);
+      if (!some_run_maps(report)) return exit_bad_input;
       if (arguments_.leave_one_out) {
         leave_one_out_ = scenario::leave_one_out(scenario::residuals(report));
       }
@@ -105,6 +111,46 @@ class ValidateCommand {
   }
 
  private:
+  /// A file, or the name of a table that comes with the program. The error is one line.
+  std::expected<std::string, std::string> table_file(const std::string& text) const {
+    std::error_code ignored;
+    if (text.ends_with(".csv") || std::filesystem::exists(text, ignored)) return text;
+    std::optional<std::filesystem::path> data;
+    if (!arguments_.data.empty()) data = arguments_.data;
+    const auto folder = find_data_folder(current_data_search(data), "validation");
+    if (!folder) return std::unexpected(folder.error());
+    const std::vector<std::string> names = simcore::file_stems(*folder / "examples", ".csv");
+    if (std::ranges::find(names, text) != names.end()) {
+      return (*folder / "examples" / (text + ".csv")).string();
+    }
+    return std::unexpected(fmt::format("there is no file and no shipped table {}: expected {}",
+                                       simcore::quote(text), fmt::join(names, ", ")));
+  }
+
+  bool find_tables() {
+    for (std::string* one : {&arguments_.training, &arguments_.collectives, &arguments_.tables}) {
+      if (one->empty()) continue;
+      const auto file = table_file(*one);
+      if (!file) {
+        std::cerr << "shardsim validate: " << file.error() << '\n';
+        return false;
+      }
+      *one = *file;
+    }
+    return true;
+  }
+
+  /// A table of which nothing can be forecast is a mistake of whoever wrote it.
+  bool some_run_maps(const scenario::ValidationReport& report) const {
+    if (arguments_.training.empty() || report.rows.empty()) return true;
+    if (std::ranges::any_of(report.rows, &scenario::ValidationRow::mapped)) return true;
+    const scenario::ValidationRow& first = report.rows.front();
+    std::cerr << fmt::format(
+        "shardsim validate: none of the {} runs in '{}' can be mapped to a scenario, e.g. {}: {}\n",
+        report.rows.size(), arguments_.training, first.id, first.why_not);
+    return false;
+  }
+
   bool load() {
     simcore::Diagnostics diagnostics;
     table_ = read_table(arguments_.training, diagnostics);
@@ -252,50 +298,70 @@ class ValidateCommand {
 
 }  // namespace
 
-void add_validate_command(CLI::App& app, std::function<int()>& action) {
+void add_validate_command(CommandLine& line) {
   auto arguments = std::make_shared<ValidateArguments>();
   CLI::App* validate =
-      app.add_subcommand("validate", "Hold forecasts against published measurements");
-  CLI::Option* const training = validate->add_option("--training", arguments->training,
-                                                     "Table of published training runs (CSV)");
-  validate->add_option("--json", arguments->json,
-                       "Write every row and the errors by group as JSON; '-': standard output");
-  validate->add_option("--residuals", arguments->residuals,
-                       "Write measured over predicted of every scored run as CSV: what the "
-                       "intervals of `run` are drawn from");
+      line.root().add_subcommand("validate", "Hold forecasts against published measurements");
+  const auto add = [validate](const char* name, std::string& target, const char* value,
+                              const char* what) {
+    return validate->add_option(name, target, what)->type_name(value);
+  };
+  CLI::Option* const training =
+      add("--training", arguments->training, label::table,
+          "Training runs, one a row (CSV, or the name of a shipped table): columns below");
+  add("--json", arguments->json, label::file,
+      "Write every row and the errors by group as JSON; '-': standard output");
+  add("--residuals", arguments->residuals, label::file,
+      "Write measured over predicted of every scored run as CSV: what the intervals of `run` are "
+      "drawn from");
   validate
       ->add_flag("--leave-one-out", arguments->leave_one_out,
                  "Also forecast each source with constants and intervals from the others")
       ->needs(training);
-  validate
-      ->add_option("--scaling", arguments->scaling,
-                   "Weak-scaling curves (CSV) over the runs of --training")
+  add("--scaling", arguments->scaling, label::file,
+      "Weak-scaling curves (CSV) over the runs of --training")
       ->needs(training);
-  validate
-      ->add_option(
-          "--oom", arguments->oom,
-          "Runs that are reported as out of memory (CSV): whether forecasts know them from "
-          "the runs of --training, which did fit")
+  add("--oom", arguments->oom, label::file,
+      "Runs that are reported as out of memory (CSV): whether forecasts know them from the runs of "
+      "--training, which did fit")
       ->needs(training);
-  validate->add_option("--report", arguments->report,
-                       "Write a page with a plot of predicted against measured (HTML)");
-  validate->add_option("--rules", arguments->rules,
-                       "Rules that map runs to scenarios; by default the shipped ones");
-  validate->add_option("--data", arguments->data,
-                       "Folder that holds topologies/, scenarios/ and validation/");
+  add("--report", arguments->report, label::file,
+      "Write a page with a plot of predicted against measured (HTML)");
+  add("--rules", arguments->rules, label::file,
+      "Rules that map runs to scenarios; by default the shipped ones");
+  add("--data", arguments->data, label::folder,
+      "Folder that holds topologies/, scenarios/ and validation/");
   CLI::Option* const collectives =
-      validate->add_option("--collectives", arguments->collectives,
-                           "Points of published nccl-tests tables (CSV): table, bytes, time_us");
+      add("--collectives", arguments->collectives, label::table,
+          "Points of published nccl-tests tables (CSV): table, bytes, time_us");
   CLI::Option* const tables =
-      validate->add_option("--tables", arguments->tables,
-                           "What those tables are (CSV): machine, network, version, collective");
-  validate->add_option("--reference", arguments->references,
-                       "Log of reference kernels (CSV), with the work file beside it: FILE.csv and "
-                       "FILE.json; see docs/chunk-trace.md");
+      add("--tables", arguments->tables, label::table,
+          "What those tables are (CSV): machine, network, version, collective");
+  validate
+      ->add_option("--reference", arguments->references,
+                   "Log of reference kernels (CSV), with the work file beside it: FILE.csv and "
+                   "FILE.json; see docs/chunk-trace.md")
+      ->type_name(label::file);
   collectives->needs(tables);
   tables->needs(collectives);
-  validate->callback(
-      [arguments, &action] { action = [arguments] { return ValidateCommand(*arguments).run(); }; });
+  line.describe(
+      *validate,
+      {"Columns of --training. Which run: row_id (unique), source_id, trust (A, B, or C: not "
+       "scored), sim_ready (Y), status, task, notes. On what: gpu (e.g. H100-80GB), gpus, "
+       "gpus_per_node, internode_net. What: framework (FSDP2, DDP, ...), model, layers, hidden, "
+       "heads, kv_heads, ffn_hidden, vocab, seq_len, micro_batch, grad_accum, precision, sharding, "
+       "act_ckpt, compile, attn_kernel, tp, pp, cp, ep. Measured: step_time_s or "
+       "tokens_per_s_per_gpu, peak_memory_GiB with peak_memory_kind. All columns must be there; "
+       "a cell is empty where the source does not say. docs/validate.md explains each. A run that "
+       "cannot be mapped to a scenario is listed with the reason; if none can, the exit status "
+       "is 2.",
+       {{"A few published runs that come with the program",
+         {"shardsim validate --training published-runs"}},
+        {"Every row, for scripts",
+         {"shardsim validate --training published-runs --json errors.json"}}}});
+  validate->callback([arguments, &line] {
+    line.choose([arguments] { return ValidateCommand(*arguments).run(); });
+  });
 }
 
 }  // namespace shardsim::cli

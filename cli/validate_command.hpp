@@ -1,14 +1,11 @@
 // `shardsim validate`: holds forecasts against published measurements.
 #pragma once
 
-#include <functional>
-
-#include <CLI/CLI.hpp>
+#include "cli/command_line.hpp"
 
 namespace shardsim::cli {
 
-/// Adds the subcommand; when it is chosen, `action` is set to what carries it out and returns the
-/// exit status.
-void add_validate_command(CLI::App& app, std::function<int()>& action);
+/// Adds the subcommand.
+void add_validate_command(CommandLine& line);
 
 }  // namespace shardsim::cli

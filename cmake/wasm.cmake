@@ -72,5 +72,5 @@ add_custom_command(OUTPUT ${packed_module}
   COMMENT "Packing the simulator for the quiz page" VERBATIM)
 add_custom_target(wasm_module ALL DEPENDS ${packed_module} ${SHARDSIM_WASM_FILES})
 if(SHARDSIM_INSTALL)
-  install(FILES ${packed_module} DESTINATION share/shardsim/web OPTIONAL)
+  install(FILES ${packed_module} DESTINATION share/shardsim/web COMPONENT program OPTIONAL)
 endif()

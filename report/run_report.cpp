@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/scenario/result.hpp"
+#include "models/scenario/summary.hpp"
 #include "report/page.hpp"
 #include "report/stream_timeline.hpp"
 #include "report/topology_picture.hpp"
@@ -64,7 +65,8 @@ nlohmann::ordered_json run_report_data(const RunReport& report) {
 
 std::expected<std::string, std::string> run_report_page(const RunReport& report) {
   if (!has_pages()) return std::unexpected(no_pages_message());
-  return fill_page(Page::run_report, report.output.result.scenario_name, run_report_data(report));
+  return fill_page(Page::run_report, scenario::title_of(report.output.result),
+                   run_report_data(report));
 }
 
 }  // namespace shardsim::report

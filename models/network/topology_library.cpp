@@ -43,9 +43,13 @@ void report_unknown(std::string_view name, const std::vector<fs::path>& search_p
   diagnostics.error(where, std::move(message), simcore::nearest_spelling(name, names));
 }
 
-/// Puts the keys of `changes` into `base`; maps are merged, all else replaces.
+/// Puts the keys of `changes` into `base`; maps are merged, null removes, all else replaces.
 void merge(ConfigNode& base, const ConfigNode& changes) {
   for (const ConfigEntry& change : changes.entries()) {
+    if (change.value.is_null()) {
+      std::erase_if(base.entries(), [&](const auto& entry) { return entry.key == change.key; });
+      continue;
+    }
     ConfigNode* old = base.find(change.key);
     if (!old) {
       base.entries().push_back(change);

@@ -19,7 +19,7 @@ struct Topology {
 
 /// The topology called `name_or_path`: a path if it holds a '/' or ends in ".yaml", else the file
 /// NAME.yaml in the first folder of `search_path` that has it. A file that `extends` another takes
-/// over the keys that it does not give itself; that one is found beside it or in `search_path`.
+/// over the keys that it does not give itself (null drops one); found beside it or in that path.
 /// Unknown names (with the nearest one), unreadable files and every error in them go to
 /// `diagnostics`, the name at `where`; then the result is empty.
 std::optional<Topology> load_topology(std::string_view name_or_path,

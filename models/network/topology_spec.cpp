@@ -209,8 +209,10 @@ void OtherNodesSpec::describe(simcore::Fields<OtherNodesSpec>& fields) {
 void TopologySpec::describe(simcore::Fields<TopologySpec>& fields) {
   fields.required("name", &TopologySpec::name, "Name, by which scenarios ask for it.");
   fields.optional("description", &TopologySpec::description, "One line for people.");
-  fields.optional("extends", &TopologySpec::extends,
-                  "A topology whose keys this file takes over where it gives none itself.");
+  fields.optional(
+      "extends", &TopologySpec::extends,
+      "A topology whose keys this file takes over where it gives none itself. `key: null` "
+      "removes one, which then has its default again.");
   fields.required("gpu", &TopologySpec::gpu, "The GPU: the name of a file in `topologies/gpus`.")
       .not_empty();
   fields.required("node", &TopologySpec::node, "One node; all are alike but for `other_nodes`.");

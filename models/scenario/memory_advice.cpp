@@ -52,13 +52,19 @@ Changes resharding(const TrainingSpec& training) {
   return values_of("training.reshard_after_forward", {"true"});
 }
 
-Changes halves(std::string_view key, std::int64_t now, int times) {
+/// All that are smaller: the advisor finds the largest that fits with few looks.
+Changes smaller(std::string_view key, std::int64_t now) {
+  constexpr std::int64_t most = 4096;
   std::vector<std::string> values;
-  for (int i = 0; i < times && now % 2 == 0; ++i) {
-    now /= 2;
-    values.push_back(std::to_string(now));
+  for (std::int64_t value = std::min(now - 1, most); value >= 1; --value) {
+    values.push_back(std::to_string(value));
   }
   return values_of(key, std::move(values));
+}
+
+Changes half(std::string_view key, std::int64_t now) {
+  if (now < 2 || now % 2 != 0) return {};
+  return values_of(key, {std::to_string(now / 2)});
 }
 
 /// More ranks hold smaller shards, if a shard group is not tied to a node.
@@ -87,9 +93,9 @@ std::vector<Changes> changes_to_try(const ScenarioSpec& spec, const OutOfMemoryR
       resharding(spec.training),
       sharding(spec.training),
       checkpointing(spec.workload.activation_checkpointing),
-      halves("workload.micro_batch_size", spec.workload.micro_batch_size, 3),
+      smaller("workload.micro_batch_size", spec.workload.micro_batch_size),
       nodes(spec),
-      halves("workload.sequence_length", spec.workload.sequence_length.value_or(0), 1),
+      half("workload.sequence_length", spec.workload.sequence_length.value_or(0)),
   };
   std::erase_if(all, [](const Changes& changes) { return changes.empty(); });
   return all;
@@ -100,7 +106,8 @@ MemoryAdvisor::MemoryAdvisor(const Experiment& failed, ExperimentOptions options
     : failed_(failed), options_(std::move(options)) {
   options_.exact_ranks = false;
   for (Changes& changes : changes_to_try(failed.scenario.spec, shortage)) {
-    chains_.push_back({std::move(changes), 0});
+    const std::size_t count = changes.size();
+    chains_.push_back({std::move(changes), 0, count, {}});
   }
 }
 
@@ -115,18 +122,27 @@ bool MemoryAdvisor::build(const ScenarioChange& change) {
   return experiment_.has_value() && !ignored.has_errors();
 }
 
+/// Short lists are walked from their mild end; of long ones the middle of what is left is next.
+std::size_t MemoryAdvisor::Chain::next() const {
+  constexpr std::size_t walked = 3;
+  return changes.size() <= walked ? first : first + (last - first) / 2;
+}
+
 bool MemoryAdvisor::begin_try() {
   if (tried_ >= most_tries || events_ >= most_events) return false;
   for (std::size_t passed = 0; passed < chains_.size();) {
     turn_ %= chains_.size();
     Chain& chain = chains_[turn_];
-    if (chain.next == chain.changes.size()) {
+    if (chain.first == chain.last) {
       ++turn_;
       ++passed;
       continue;
     }
-    change_ = chain.changes[chain.next++];
-    if (!build(change_)) continue;
+    at_ = chain.next();
+    if (!build(chain.changes[at_])) {
+      chain.first = at_ + 1;
+      continue;
+    }
     simulation_ = std::make_unique<Simulation>(*experiment_);
     return true;
   }
@@ -137,16 +153,30 @@ void MemoryAdvisor::end_try() {
   const auto output = simulation_->finish();
   ++tried_;
   events_ += simulation_->events();
+  Chain& chain = chains_[turn_];
   if (output) {
-    const Result& result = output->result;
-    suggestions_.push_back({change_.key, change_.value,
-                            result.memory.peak_reserved + result.memory.outside, result.step.time,
-                            result.throughput.tokens_per_s_per_gpu});
-    chains_[turn_].next = chains_[turn_].changes.size();
+    add_suggestion(chain, output->result);
+    chain.last = at_;
+  } else {
+    chain.first = at_ + 1;
   }
   ++turn_;
   simulation_.reset();
   experiment_.reset();
+}
+
+/// A milder change of the same key takes the place of what fitted before.
+void MemoryAdvisor::add_suggestion(Chain& chain, const Result& result) {
+  const ScenarioChange& change = chain.changes[at_];
+  MemorySuggestion made{change.key, change.value,
+                        result.memory.peak_reserved + result.memory.outside, result.step.time,
+                        result.throughput.tokens_per_s_per_gpu};
+  if (chain.suggestion) {
+    suggestions_[*chain.suggestion] = std::move(made);
+    return;
+  }
+  chain.suggestion = suggestions_.size();
+  suggestions_.push_back(std::move(made));
 }
 
 bool MemoryAdvisor::advance(std::uint64_t events) {

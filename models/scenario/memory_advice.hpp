@@ -1,11 +1,13 @@
 // What would make a run fit that ran out of memory: single changes of the scenario, each tried by
 // running it.
 //
-// Only what fits is reported, with the memory that it then uses and what it does to speed. Changes
-// of one key go from mild to strong and stop at the first that fits. Which changes are worth a try
-// follows from the scenario: more nodes, say, only where they shard more. The search is bounded by
-// counts, never by a clock: at most 8 runs, and a number of events for all of them together, so the
-// same scenario always gets the same advice. Leaves out changes of two keys at once.
+// Only what fits is reported, with the memory that it then uses and what it does to speed. Of the
+// changes of one key, ordered from mild to strong, the mildest that fits is looked for: by halving
+// where they are many, as for micro-batches, of which the largest is found. Assumes that what is
+// stronger fits, too. Which changes are worth a try follows from the scenario: more nodes, say,
+// only where they shard more. The search is bounded by counts, never by a clock: at most 16 runs,
+// and a number of events for all of them together, so the same scenario always gets the same
+// advice. Leaves out changes of two keys at once.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +34,7 @@ std::vector<std::vector<ScenarioChange>> changes_to_try(const ScenarioSpec& spec
 
 class MemoryAdvisor {
  public:
-  static constexpr int most_tries = 8;
+  static constexpr int most_tries = 16;
   static constexpr std::uint64_t most_events = 2'000'000;
 
   /// `failed` ran out of memory in the way of `shortage`.
@@ -46,17 +48,22 @@ class MemoryAdvisor {
   double progress() const;
   /// Runs that came to an end, fitting or not.
   int tried() const { return tried_; }
-  /// In the order of the tries.
+  /// In the order in which their keys fitted first.
   const std::vector<MemorySuggestion>& suggestions() const { return suggestions_; }
 
  private:
+  /// Changes of one key. Those before `first` do not fit, that at `last`, if any, does.
   struct Chain {
     std::vector<ScenarioChange> changes;
-    std::size_t next = 0;
+    std::size_t first = 0;
+    std::size_t last = 0;
+    std::optional<std::size_t> suggestion;  ///< its place among the suggestions
+    std::size_t next() const;
   };
   /// Builds the next experiment; false if there is none.
   bool begin_try();
   void end_try();
+  void add_suggestion(Chain& chain, const Result& result);
   bool build(const ScenarioChange& change);
 
   const Experiment& failed_;
@@ -65,7 +72,7 @@ class MemoryAdvisor {
   std::size_t turn_ = 0;  ///< chain that is tried now or comes next
   int tried_ = 0;
   std::uint64_t events_ = 0;  ///< of the tries that ended
-  ScenarioChange change_;
+  std::size_t at_ = 0;        ///< the change that is tried, in its chain
   std::optional<Experiment> experiment_;
   std::unique_ptr<Simulation> simulation_;
   std::vector<MemorySuggestion> suggestions_;

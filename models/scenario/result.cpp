@@ -41,6 +41,7 @@ Json step_json(const StepResult& step) {
 void add_interval(Json& step, const std::optional<StepInterval>& interval) {
   step["interval_90_s"] = nullptr;
   if (interval) step["interval_90_s"] = {interval->low.seconds(), interval->high.seconds()};
+  step["comparable"] = interval && interval->comparable;
   step["comparable_runs"] = interval ? interval->runs : 0;
   step["comparable_what"] = interval ? Json(interval->what) : Json(nullptr);
 }
@@ -110,6 +111,7 @@ Json memory_json(const MemoryResult& memory) {
           {"peak_allocated_bytes", memory.peak_allocated.count},
           {"peak_reserved_bytes", memory.peak_reserved.count},
           {"outside_allocator_bytes", memory.outside.count},
+          {"peak_used_bytes", (memory.peak_reserved + memory.outside).count},
           {"capacity_bytes", memory.capacity.count},
           {"fits", memory.fits},
           {"breakdown", breakdown_json(memory.by_kind)},

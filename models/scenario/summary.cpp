@@ -101,10 +101,9 @@ void write_interval(Writer& out, const Result& result) {
 }
 
 void write_forecast(Writer& out, const Result& result) {
-  out.line("{}", out.bold(result.scenario_name));
+  for (const std::string& line : wrapped(title_of(result), 100)) out.line("{}", out.bold(line));
   out.line("{}", out.faint(fmt::format("{} x {}, {} node{}", result.gpus, result.gpu, result.nodes,
                                        result.nodes == 1 ? "" : "s")));
-  for (const std::string& change : result.overrides) out.line("{}", out.faint("with " + change));
   out.blank();
   out.line("  step time     {}", out.bold(to_text(result.step.time)));
   write_interval(out, result);
@@ -182,9 +181,14 @@ void write_memory(Writer& out, const Result& result) {
   out.blank();
   out.line("{}", out.bold("Memory per GPU"));
   const auto used = memory.peak_reserved + memory.outside;
-  out.line("  {} of {} in use at the peak{}  {}", to_text(used), to_text(memory.capacity),
+  out.line("  {} of {} used at the peak{}  {}", to_text(used), to_text(memory.capacity),
            memory.fits ? "" : out.warn(" - does not fit"),
            out.bar(static_cast<double>(used.count) / capacity, 30));
+  out.line("  {}",
+           out.faint(fmt::format("{} reserved by the allocator, of which {} allocated, and {} "
+                                 "outside it",
+                                 to_text(memory.peak_reserved), to_text(memory.peak_allocated),
+                                 to_text(memory.outside))));
   for (int kind = 0; kind < cuda::memory_kind_count; ++kind) {
     const simcore::Bytes bytes = memory.by_kind[kind];
     if (bytes.count == 0) continue;
@@ -261,6 +265,15 @@ void write_what_if(Writer& out, const Result& result) {
 }
 
 }  // namespace
+
+std::string title_of(const Result& result) {
+  if (result.overrides.empty()) return result.scenario_name;
+  std::string changes;
+  for (const std::string& change : result.overrides) {
+    changes += (changes.empty() ? "" : ", ") + change;
+  }
+  return fmt::format("{} (changed: {})", result.scenario_name, changes);
+}
 
 std::string summarise(const Result& result, const SummaryStyle& style) {
   Writer out(style);

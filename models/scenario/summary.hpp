@@ -12,6 +12,10 @@ struct SummaryStyle {
   bool unicode = true;  ///< block characters in bars; otherwise plain ASCII
 };
 
+/// The scenario's name, and what `--set` and a sweep changed of it: a name that says "four nodes"
+/// is not to be taken at its word then.
+std::string title_of(const Result& result);
+
 /// Lines of at most 100 columns, ending with a newline.
 std::string summarise(const Result& result, const SummaryStyle& style);
 

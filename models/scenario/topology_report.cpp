@@ -190,6 +190,33 @@ Json nccl_json(const CollectiveCluster& cluster) {
   return made;
 }
 
+/// NCCL's NCCL_TOPO_PATTERN_* (graph.h), in words.
+const char* pattern_name(int pattern) {
+  constexpr std::array names{"balanced tree", "split tree",   "tree",
+                             "ring",          "NVLink SHARP", "CollNet direct"};
+  const bool known = pattern >= 1 && pattern <= static_cast<int>(names.size());
+  return known ? names[static_cast<std::size_t>(pattern - 1)] : "unknown";
+}
+
+/// As ChannelGraph::cross_nic has it.
+const char* cross_nic_name(int cross_nic) {
+  if (cross_nic == 0) return "out by the NIC that it came in by";
+  return cross_nic == 1 ? "in and out by NICs that may differ"
+                        : "pairs of channels swap their NICs";
+}
+
+std::string graph_text(std::string_view name, const nccl::GraphSummary& graph, bool several) {
+  std::string text = fmt::format("  {:<14} {} ({}), {} channel{} of {:g} GB/s, over {}\n", name,
+                                 pattern_name(graph.pattern), graph.pattern, graph.channels,
+                                 graph.channels == 1 ? "" : "s", rounded(graph.bw_intra_gbps),
+                                 nccl::path_type_name(graph.type_intra));
+  if (!several) return text;
+  text += fmt::format("  {:<14} between nodes {:g} GB/s, over {}, {} (crossNic {})\n", "",
+                      rounded(graph.bw_inter_gbps), nccl::path_type_name(graph.type_inter),
+                      cross_nic_name(graph.cross_nic), graph.cross_nic);
+  return text;
+}
+
 std::string nccl_text(const CollectiveCluster& cluster) {
   const auto plan = plan_of(cluster);
   std::string text = fmt::format("\nNCCL {}\n", nccl::to_text(cluster.setup.version));
@@ -197,15 +224,14 @@ std::string nccl_text(const CollectiveCluster& cluster) {
   for (const NamedGraph& one : graphs_of(**plan)) {
     const nccl::GraphSummary graph = nccl::summary_of(*one.graph);
     if (graph.channels == 0) continue;
-    text +=
-        fmt::format("  {:<14} pattern {}, crossNic {}, {} channels of {:g}/{:g} GB/s, {}/{}\n",
-                    one.name, graph.pattern, graph.cross_nic, graph.channels,
-                    rounded(graph.bw_intra_gbps), rounded(graph.bw_inter_gbps),
-                    nccl::path_type_name(graph.type_intra), nccl::path_type_name(graph.type_inter));
+    text += graph_text(one.name, graph, cluster.nodes() > 1);
   }
   const nccl::ChannelCounts& channels = (*plan)->selector->schedule_inputs().channels;
   text += fmt::format("  {} channels for collectives, {} for NVLS\n", channels.collective,
                       channels.nvls);
+  text +=
+      "  over: the longest kind of way, from NVL (NVLink) over PIX, PXB (PCIe switches), PXN (a\n"
+      "  neighbour's NIC) and PHB (the CPU) to SYS (another CPU)\n";
   return text;
 }
 

@@ -97,7 +97,8 @@ std::string to_json(const std::vector<QuestionVerdict>& verdicts) {
     questions.push_back(
         {{"id", verdict.id}, {"answer", verdict.answer}, {"options", std::move(options)}});
   }
-  return Json{{"questions", std::move(questions)}}.dump(1) + "\n";
+  return Json{{"schema", "shardsim.quiz-verdicts/1"}, {"questions", std::move(questions)}}.dump(1) +
+         "\n";
 }
 
 }  // namespace shardsim::quiz

@@ -37,6 +37,7 @@ inline constexpr auto metrics = std::to_array<Metric>({
     {"memory", "persistent_bytes", MetricUnit::bytes, false},
     {"memory", "peak_allocated_bytes", MetricUnit::bytes, false},
     {"memory", "peak_reserved_bytes", MetricUnit::bytes, false},
+    {"memory", "peak_used_bytes", MetricUnit::bytes, false},
     {"memory", "capacity_bytes", MetricUnit::bytes, false},
     {"memory", "fits", MetricUnit::yes_or_no, true},
     {"cluster", "gpus", MetricUnit::number, false},

@@ -93,6 +93,11 @@ std::optional<SweepRow> read_row(std::string_view line) {
   row.gpu = text_at(json, "cluster", "gpu");
   row.failed = text_at(json, "failed", "kind");
   row.message = text_at(json, "failed", "message");
+  if (const Json* step = child(json, "step"); step != nullptr) {
+    const Json* comparable = child(*step, "comparable");
+    row.comparable = comparable != nullptr && *comparable == true;
+    row.comparable_what = text_at(json, "step", "comparable_what");
+  }
   for (MetricId id = 0; id < metrics.size(); ++id) row.figures[id] = number_of(json, metrics[id]);
   return row;
 }

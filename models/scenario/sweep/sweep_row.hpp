@@ -22,6 +22,9 @@ struct SweepRow {
   std::vector<PointValue> values;
   std::string failed;  ///< kind of failure; empty: none
   std::string message;
+  /// Whether published runs are comparable with it, and which runs its interval comes from.
+  bool comparable = false;
+  std::string comparable_what;
   MetricValues figures;
 
   std::optional<double> figure(MetricId metric) const { return figures[metric]; }

@@ -71,7 +71,7 @@ std::vector<Column> columns_of(std::span<const SweepRow> rows) {
   columns.push_back(figure_column(rows, "per GPU", "throughput.tokens_per_s_per_gpu"));
   columns.push_back(figure_column(rows, "MFU", "throughput.mfu"));
   columns.push_back(exposed_column(rows));
-  columns.push_back(figure_column(rows, "memory", "memory.peak_reserved_bytes"));
+  columns.push_back(figure_column(rows, "memory used", "memory.peak_used_bytes"));
   columns.push_back(figure_column(rows, "per M tokens", "cost.per_million_tokens"));
   std::erase_if(columns, [](const Column& column) {
     return std::ranges::all_of(column.cells, [](const std::string& text) { return text.empty(); });

@@ -8,8 +8,9 @@
 
 namespace shardsim::scenario {
 
-/// One line a point: its values, step time, speed, exposed communication, memory; cost where there
-/// are prices; the reason where it failed. Ends with a newline; empty without rows.
+/// One line a point: its values, step time, speed, exposed communication, memory used at the peak
+/// (as `run` has it: reserved by the allocator and outside it); cost where there are prices; the
+/// reason where it failed. Ends with a newline; empty without rows.
 std::string sweep_table(std::span<const SweepRow> rows);
 
 }  // namespace shardsim::scenario

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -63,7 +64,7 @@ class Mapping {
     for (const Decision& one : decisions) {
       if (settings_.contains(std::string(one.key))) continue;
       if (run_.states(one.column)) {
-        return fmt::format("no rule for {} {}", one.column, simcore::quote(run_.text(one.column)));
+        return no_rule(one);
       }
       if (auto reason = leave_open(one)) return reason;
     }
@@ -80,6 +81,23 @@ class Mapping {
         return matches(pattern, run_.text(column));
       });
     });
+  }
+
+  /// With the nearest value that a rule knows.
+  std::string no_rule(const Decision& one) const {
+    std::vector<std::string> known;
+    for (const MappingRule& rule : rules_.rules) {
+      const auto patterns = rule.when.find(std::string(one.column));
+      if (patterns == rule.when.end() || !rule.set.contains(std::string(one.key))) continue;
+      for (std::string pattern : patterns->second) {
+        std::erase(pattern, '*');
+        if (!pattern.empty()) known.push_back(std::move(pattern));
+      }
+    }
+    const std::string& text = run_.text(one.column);
+    const std::string near = simcore::nearest_spelling(text, known);
+    return fmt::format("no rule for {} {}{}", one.column, simcore::quote(text),
+                       near.empty() ? "" : fmt::format("; did you mean '{}'?", near));
   }
 
   std::optional<std::string> leave_open(const Decision& one) {

@@ -111,7 +111,9 @@ std::string to_json(const ValidationReport& report, const ScalingReport* scaling
                        {"p90_abs_error", one.p90_abs_error},
                        {"bias", one.bias}});
   }
-  Json json{{"rows", std::move(rows)}, {"summary", std::move(summary)}};
+  Json json{{"schema", "shardsim.validation/1"},
+            {"rows", std::move(rows)},
+            {"summary", std::move(summary)}};
   if (const MappedShare share = mapped_share(report); share.runs > 0) {
     json["fsdp_runs"] = {{"runs", share.runs}, {"mapped", share.mapped}};
   }

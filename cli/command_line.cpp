@@ -1,0 +1,47 @@
+#include "cli/command_line.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/command_page.hpp"
+#include "cli/help_text.hpp"
+
+namespace shardsim::cli {
+
+CommandLine::CommandLine()
+    : root_("What will this sharded training step do on that GPU cluster?", "shardsim") {
+  root_.set_help_flag("-h,--help", "Show this help");
+  root_.set_version_flag("--version", SHARDSIM_VERSION, "Show the version");
+  root_.require_subcommand(1);
+  // Commands that are added take it over.
+  root_.formatter_fn([this](const CLI::App* app, const std::string&, CLI::AppFormatMode) {
+    return help_text(page_of(*app, *this));
+  });
+}
+
+void CommandLine::describe(const CLI::App& command, CommandNotes notes) {
+  notes_.insert_or_assign(&command, std::move(notes));
+}
+
+const CommandNotes& CommandLine::notes(const CLI::App& command) const {
+  static const CommandNotes none;
+  const auto found = notes_.find(&command);
+  return found == notes_.end() ? none : found->second;
+}
+
+void allow_only(CLI::Option& option, const std::vector<std::string>& values) {
+  CLI::Validator member = CLI::IsMember(values);
+  member.description("");
+  option.type_name(fmt::format("{}", fmt::join(values, "|")))->check(member);
+}
+
+void expect_name(CLI::Option& option, const char* label) {
+  const CLI::Validator named(
+      [](const std::string& name) {
+        return name.empty() ? std::string("expected a name") : std::string();
+      },
+      "");
+  option.type_name(label)->check(named);
+}
+
+}  // namespace shardsim::cli
