@@ -31,7 +31,7 @@ SimTime scaled(SimTime time, double share) {
 }  // namespace
 
 TrafficBuilder::TrafficBuilder(const network::Graph& graph, const network::LinkOutages* outages)
-    : graph_(graph), outages_(outages), weights_(graph.links().size(), 0) {}
+    : graph_(graph), outages_(outages), routes_(graph), weights_(graph.links().size(), 0) {}
 
 TrafficBuilder::KnownPair& TrafficBuilder::place_of(std::uint64_t ends) {
   const std::size_t mask = known_.size() - 1;
@@ -55,7 +55,7 @@ std::span<const network::LinkUse> TrafficBuilder::ways(VertexId from, VertexId t
   KnownPair& known = place_of(ends);
   if (known.ends != ends) {
     const auto uses =
-        graph_.ways(from, to, {.outages = outages_, .loads = weights_, .share = share});
+        routes_.ways(from, to, {.outages = outages_, .loads = weights_, .share = share});
     known = {ends,
              {static_cast<std::uint32_t>(pool_.size()), static_cast<std::uint32_t>(uses.size())}};
     pool_.insert(pool_.end(), uses.begin(), uses.end());

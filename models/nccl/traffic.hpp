@@ -8,6 +8,7 @@
 
 #include "models/nccl/ring_plan.hpp"
 #include "models/network/flow_network.hpp"
+#include "models/network/route_finder.hpp"
 #include "simcore/quantity.hpp"
 #include "simcore/time.hpp"
 
@@ -83,6 +84,7 @@ class TrafficBuilder {
 
   const network::Graph& graph_;
   const network::LinkOutages* outages_;
+  network::RouteFinder routes_;
   std::vector<KnownPair> known_;  ///< open addressing, a power of two of places
   std::size_t known_count_ = 0;
   std::vector<network::LinkUse> pool_;

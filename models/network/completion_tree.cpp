@@ -63,15 +63,25 @@ void CompletionTree::play() {
   noted_count_ = 0;
 }
 
-std::uint32_t CompletionTree::winner() {
-  const SimTime time = earliest();
-  if (times_.empty()) return 0;
+void CompletionTree::collect_due(SimTime time, LargeArray<std::uint32_t>& due) {
+  if (earliest() > time || times_.empty()) return;
+  const std::size_t blocks = is_noted_.size();
   std::size_t node = 1;
-  while (node < is_noted_.size()) node = 2 * node + (earliest_[2 * node] == time ? 0 : 1);
-  const auto begin = static_cast<std::uint32_t>((node - is_noted_.size()) * block_size);
-  std::uint32_t slot = begin;
-  while (slot + 1 < begin + block_size && times_[slot] != time) ++slot;
-  return slot;
+  while (true) {  // in order, and below due nodes only
+    if (earliest_[node] <= time && node < blocks) {
+      node *= 2;
+      continue;
+    }
+    if (earliest_[node] <= time) {
+      const std::size_t begin = (node - blocks) * block_size;
+      for (std::size_t slot = begin; slot < begin + block_size; ++slot) {
+        if (times_[slot] <= time) due.push_back(static_cast<std::uint32_t>(slot));
+      }
+    }
+    while (node % 2 == 1) node /= 2;  // up from right children; the root counts as one
+    if (node == 0) return;
+    ++node;
+  }
 }
 
 SimTime CompletionTree::earliest() {

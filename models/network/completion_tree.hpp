@@ -1,4 +1,4 @@
-// Which variable finishes first: a tree of the earliest of ever more finish times.
+// Which variables finish first: a tree of the earliest of ever more finish times.
 //
 // Its leaves are blocks of times. Setting a time only notes its block; when the winner is asked
 // for, those blocks are looked through and the tree is put right along their paths or, when they
@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "models/network/large_pages.hpp"
 #include "simcore/time.hpp"
 
 namespace shardsim::network {
@@ -25,8 +26,8 @@ class CompletionTree {
     noted_count_ += 1U - is_noted_[block];
     is_noted_[block] = 1;
   }
-  /// Slot with the earliest time, ties by slot; meaningless when earliest() is never.
-  std::uint32_t winner();
+  /// Appends the slots whose time is not after `time`, in their order.
+  void collect_due(simcore::SimTime time, LargeArray<std::uint32_t>& due);
   simcore::SimTime earliest();
 
  private:

@@ -49,6 +49,7 @@ struct FlowNetwork::State final : simcore::EventReceiver {
   VariableId find_variable(LinkSetId set, double cap);
   VariableId add_variable(LinkSetId set, double cap);
   void remove_variable(VariableId variable);
+  void fetch_removal(VariableId variable) const;
   void note_change(VariableId variable);
   void schedule_solve();
   void solve();
@@ -69,11 +70,12 @@ struct FlowNetwork::State final : simcore::EventReceiver {
   LinkSets sets;
   MaxMinSolver solver;
   FlowPool flows;
-  std::vector<VariableProgress> variables;
-  std::vector<VariableId> free_variables;
+  LargeArray<VariableProgress> variables;
+  LargeArray<VariableId> free_variables;
   CompletionTree completions;
-  std::vector<VariableId> changed;
-  std::vector<FlowId> finished;  ///< scratch of complete()
+  LargeArray<VariableId> changed;
+  LargeArray<VariableId> due;   ///< scratch of complete()
+  LargeArray<FlowId> finished;  ///< the same
   simcore::EventHandle solve_handle;
   bool solve_pending = false;
   simcore::EventHandle completion_handle;
@@ -140,6 +142,12 @@ void FlowNetwork::State::remove_variable(VariableId variable) {
   --set.variables;
   sets.release_unused(progress.set);
   free_variables.push_back(variable);
+}
+
+/// Asks for the memory that removing the variable will touch.
+void FlowNetwork::State::fetch_removal(VariableId variable) const {
+  sharing.fetch_uses(variable);
+  sets.fetch(variables[variable].set);
 }
 
 void FlowNetwork::State::note_change(VariableId variable) {
@@ -260,15 +268,20 @@ void FlowNetwork::State::end_first_flow(VariableId variable) {
 
 void FlowNetwork::State::complete() {
   finished.clear();
-  while (completions.earliest() <= queue.now()) {
-    const VariableId variable = completions.winner();
+  due.clear();
+  completions.collect_due(queue.now(), due);
+  for (const VariableId variable : due) {
     do end_first_flow(variable);
     while (variables[variable].first_end() <= queue.now());
     set_finish(variable);
     note_change(variable);
   }
-  std::sort(finished.begin(), finished.end(),
-            [this](FlowId a, FlowId b) { return flows[a].sequence < flows[b].sequence; });
+  const auto started_first = [this](FlowId a, FlowId b) {
+    return flows[a].sequence < flows[b].sequence;
+  };
+  if (!std::ranges::is_sorted(finished, started_first)) {
+    std::ranges::sort(finished, started_first);
+  }
   for (const FlowId flow : finished) deliver(flow);
 }
 
@@ -328,15 +341,20 @@ void FlowNetwork::State::take_rate(VariableId variable, double rate) {
 void FlowNetwork::State::solve() {
   solve_pending = false;
   ++counters.solves;
-  for (const VariableId variable : changed) report_change(variable);
-  for (const VariableId variable : changed) {
+  constexpr std::size_t ahead = 8;  // memory is asked for before it is needed
+  for (std::size_t i = 0; i < changed.size(); ++i) {
+    if (i + ahead < changed.size()) sharing.fetch_uses(changed[i + ahead]);
+    report_change(changed[i]);
+  }
+  for (std::size_t i = 0; i < changed.size(); ++i) {
+    if (i + ahead < changed.size()) fetch_removal(changed[i + ahead]);
+    const VariableId variable = changed[i];
     if (sharing.loads()[variable].count > 0) continue;
     completions.set(variable, SimTime::never());
     remove_variable(variable);
   }
   const std::span<const VariableId> solved = solver.solve();
   counters.rates_solved += solved.size();
-  constexpr std::size_t ahead = 8;  // memory is asked for before it is needed
   for (std::size_t i = 0; i < solved.size(); ++i) {
     if (i + ahead < solved.size()) __builtin_prefetch(&variables[solved[i + ahead]], 1);
     take_rate(solved[i], sharing.loads()[solved[i]].rate);

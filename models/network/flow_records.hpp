@@ -42,8 +42,8 @@ class FlowPool {
  private:
   FlowId meld(FlowId a, FlowId b);
 
-  std::vector<Flow> flows_;
-  std::vector<FlowId> free_;
+  LargeArray<Flow> flows_;
+  LargeArray<FlowId> free_;
 };
 
 /// Progress of a variable; its rate as the solver sees it is in the SharingGraph's load. One cache

@@ -318,6 +318,10 @@ std::expected<void, std::string> Graph::set_routing(const RoutingSpec& routing) 
   return {};
 }
 
+const RoutingSpec& Graph::routing() const { return state_->routing; }
+RouteTerrain Graph::terrain() const { return state_->terrain(); }
+std::size_t Graph::port_of(VertexId nic) const { return state_->ports[nic]; }
+
 bool Graph::reachable(VertexId from, VertexId to) const { return distance(from, to).has_value(); }
 
 std::vector<NicDistance> Graph::State::nic_distances(int rank) const {

@@ -74,6 +74,7 @@ struct RouteRequest {
 };
 
 struct RoutingSpec;
+struct RouteTerrain;
 
 class Graph {
  public:
@@ -137,6 +138,11 @@ class Graph {
   std::optional<std::size_t> distance(VertexId from, VertexId to) const;
   /// The error names a device of a static table that does not exist or is not joined to the next.
   std::expected<void, std::string> set_routing(const RoutingSpec& routing);
+  const RoutingSpec& routing() const;
+  /// What searches walk on; holds while nothing is added.
+  RouteTerrain terrain() const;
+  /// Of a NIC: its port on its switch, counted in the order in which NICs were joined to that.
+  std::size_t port_of(VertexId nic) const;
 
   /// NICs of the GPU's node, nearest first (as routes are compared), ties by index; empty if the
   /// node has none or the GPU reaches none of them inside the node.

@@ -102,8 +102,8 @@ class SharingGraph {
     __builtin_prefetch(uses.data() + uses.size() - 1);
     __builtin_prefetch(&loads_[variable], 1);
   }
-  std::vector<VariableLoad>& loads() { return loads_; }
-  const std::vector<VariableLoad>& loads() const { return loads_; }
+  LargeArray<VariableLoad>& loads() { return loads_; }
+  const LargeArray<VariableLoad>& loads() const { return loads_; }
   bool has_caps() const { return capped_ > 0; }
   double cap(VariableId variable) const { return caps_[variable]; }  ///< 0: none
 
@@ -120,10 +120,10 @@ class SharingGraph {
   std::vector<ClassId> class_of_;  ///< by link
   std::vector<LinkClass> classes_;
   SpanPool<ClassUser> class_users_;
-  std::vector<PoolSpan> uses_;  ///< by variable
+  LargeArray<PoolSpan> uses_;  ///< by variable
   SpanPool<VariableUse> variable_uses_;
-  std::vector<VariableLoad> loads_;
-  std::vector<double> caps_;
+  LargeArray<VariableLoad> loads_;
+  LargeArray<double> caps_;
   std::size_t capped_ = 0;  ///< variables that have a cap
   SpanPool<SetUse> set_uses_;
   std::vector<SortedUse> sorted_;  ///< scratch of classify

@@ -12,6 +12,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "models/network/large_pages.hpp"
+
 namespace shardsim::network {
 
 struct PoolSpan {
@@ -71,7 +73,7 @@ class SpanPool {
     free_[static_cast<std::size_t>(std::countr_zero(array.capacity))].push_back(array.offset);
   }
 
-  std::vector<T> storage_;
+  LargeArray<T> storage_;
   std::array<std::vector<std::uint32_t>, 32> free_;
 };
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "models/network/flow_network.hpp"
+#include "models/network/route_finder.hpp"
 #include "tests/bench/all_to_all_sizes.hpp"
 
 namespace {
@@ -82,13 +83,14 @@ int main(int argc, char** argv) {
   const FatTree tree(hosts);
   simcore::EventQueue queue;
   network::FlowNetwork flows(tree.graph, queue);
+  network::RouteFinder routes(tree.graph);
   Ends ends(queue, static_cast<std::size_t>(hosts) * static_cast<std::size_t>(hosts));
   bench::Sizes sizes(jittered);
   for (int from = 0; from < hosts; ++from) {
     for (int to = 0; to < hosts; ++to) {
       if (from == to) continue;
-      const auto way = tree.graph.ways(tree.hosts[static_cast<std::size_t>(from)],
-                                       tree.hosts[static_cast<std::size_t>(to)]);
+      const auto way = routes.ways(tree.hosts[static_cast<std::size_t>(from)],
+                                   tree.hosts[static_cast<std::size_t>(to)]);
       flows.start(way, sizes.next(), {}, ends, static_cast<std::uint64_t>(from * hosts + to));
     }
   }

@@ -6,7 +6,7 @@
 BUILD_DIR (build/release) was configured with -DSHARDSIM_BUILD_BENCHMARKS=ON where libsimgrid-dev is
 installed. Times are CPU seconds, the least of N runs (3) of each program; of SimGrid each way to
 write the job is tried at a quarter of the size, and the fastest is compared. Both sides get the same
-settings of the C library's allocator. --quick leaves out what takes minutes.
+settings of the C library's allocator, large pages among them. --quick leaves out what takes minutes.
 
     equal      all-to-all of 256 hosts on a fat-tree, every flow on its own: at least 20 times
                faster, completion times equal
@@ -34,6 +34,7 @@ ALLOCATOR = {
     "MALLOC_MMAP_THRESHOLD_": str(1 << 30),
     "MALLOC_TRIM_THRESHOLD_": str(1 << 30),
     "MALLOC_TOP_PAD_": str(1 << 26),
+    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
 }
 
 

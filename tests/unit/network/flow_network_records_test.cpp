@@ -13,7 +13,7 @@ namespace shardsim::network {
 
 using simcore::SimTime;
 
-TEST_CASE("the completion tree's winner is the earliest slot, however many were set") {
+TEST_CASE("the completion tree knows the earliest time and who is due, however many were set") {
   std::mt19937 random(3);
   CompletionTree tree;
   std::vector<SimTime> times;
@@ -32,9 +32,14 @@ TEST_CASE("the completion tree's winner is the earliest slot, however many were 
       }
       const auto expected = std::ranges::min_element(times);
       CHECK(tree.earliest() == *expected);
-      if (*expected != SimTime::never()) {
-        CHECK(tree.winner() == static_cast<std::uint32_t>(expected - times.begin()));
+      const SimTime now = SimTime::picoseconds(static_cast<int>(random() % 50));
+      LargeArray<std::uint32_t> due;
+      tree.collect_due(now, due);
+      LargeArray<std::uint32_t> wanted;
+      for (std::uint32_t slot = 0; slot < slots; ++slot) {
+        if (times[slot] <= now) wanted.push_back(slot);
       }
+      CHECK(due == wanted);
     }
   }
 }
