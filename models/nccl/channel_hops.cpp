@@ -72,11 +72,30 @@ std::vector<VertexId> ChannelHops::nics(int node) const {
   return all;
 }
 
+// Without memory that both share, NCCL sends to the GPU's own NIC, from there to the other's.
+void ChannelHops::by_nics(int node, int from, int to, Hop& hop) const {
+  const auto nearest = [this, node](int local) -> std::optional<VertexId> {
+    int best = -1;
+    for (int net = 0; net < static_cast<int>(plan_.system->nets.size()); ++net) {
+      const PathType type = plan_.land->gpu_net(local, net).type;
+      if (best < 0 || type < plan_.land->gpu_net(local, best).type) best = net;
+    }
+    const auto nics = nics_of(node, best);
+    return nics.empty() ? std::nullopt : std::optional(nics.front());
+  };
+  const auto out = nearest(from);
+  const auto in = nearest(to);
+  if (!out || !in) return;
+  hop.out_nic = out;
+  hop.in_nic = in;
+}
+
 Hop ChannelHops::inside(int node, int from, int to) const {
   Hop hop{.from_rank = rank_of(node, from), .to_rank = rank_of(node, to)};
   if (plan_.land->gpu_gpu(from, to).type >= PathType::phb) {
     hop.out_cpu = cpu_of(node, from);
     hop.in_cpu = cpu_of(node, to);
+    if (!plan_.shared_memory) by_nics(node, from, to, hop);
   }
   return hop;
 }

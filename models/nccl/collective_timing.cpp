@@ -5,129 +5,13 @@
 #include <cmath>
 
 #include "models/nccl/chunk/pat_program.hpp"
+#include "models/nccl/ring_timing.hpp"
 
 namespace shardsim::nccl {
 
 using cuda::CollectiveKind;
 
 namespace {
-
-/// Adds a limit to the flow's rate, in GB/s on the wire.
-void limit(FlowTiming& made, double gbps) {
-  made.cap_gbps = made.cap_gbps > 0 ? std::min(made.cap_gbps, gbps) : gbps;
-}
-
-/// How a channel's bytes of one rank are cut.
-struct Rounds {
-  double full = 0;   ///< rounds with the largest chunk
-  double chunk = 0;  ///< bytes of that
-  double rest = 0;   ///< bytes of the last, smaller one
-};
-
-Rounds rounds_of(double bytes, double chunk) {
-  const double full = std::floor(bytes / chunk);
-  return {full, chunk, bytes - full * chunk};
-}
-
-/// LL and LL128: what is left of steps, each with `chunk` in flight, that are in part hidden by
-/// data that take `moving` to move.
-double flagged_steps_us(const TimingConstants& constants, const ProtocolTiming& p,
-                        const Steps& steps, const Traffic& traffic, double chunk, double moving) {
-  const double alone = steps_us(constants, p, steps, traffic, chunk * p.wire_factor) +
-                       steps.all() * us_of(std::min(chunk, p.burst_bytes), p.burst_gbps);
-  return std::max(0.0, alone - p.overlap * moving);
-}
-
-/// LL and LL128: what data that take `moving` a step do not hide of the steps between nodes, one of
-/// them or all with the steps from one to the next.
-double network_steps_us(const TimingConstants& constants, const ProtocolTiming& p,
-                        const Steps& steps, const TimedTransfer& t, double chunk, double moving) {
-  if (steps.between <= 0) return 0;
-  const double burst = us_of(std::min(chunk, p.burst_bytes), p.burst_gbps);
-  const double inside = inside_us(p, *t.traffic) + burst - p.overlap * moving;
-  const double between =
-      between_us(constants, p, *t.traffic, chunk * p.wire_factor) + burst - p.overlap * moving;
-  const double apart = static_cast<double>(t.ranks) / t.nodes - 1;
-  return std::max(between,
-                  steps.between * between + std::max(0.0, steps.between - 1) * apart * inside);
-}
-
-/// What the steps of a round take beyond moving its chunk.
-double waiting_us(const TimingConstants& constants, const Steps& steps, const Traffic& traffic,
-                  double chunk, double gbps) {
-  const ProtocolTiming& p = constants.ring[Protocol::simple];
-  const double moving = us_of(chunk, gbps);
-  const double inside = sliced_step_us(chunk, gbps, inside_us(p, traffic), p.exposed);
-  const double between = sliced_step_us(chunk, gbps, between_us(constants, p, traffic, chunk), 0);
-  return chunk > 0 ? steps.inside * (inside - moving) + steps.between * (between - moving) : 0;
-}
-
-FlowTiming simple_ring(const TimingConstants& constants, CollectiveKind kind, const Choice& choice,
-                       const TimedTransfer& t) {
-  const ProtocolTiming& p = constants.ring[Protocol::simple];
-  const Steps steps = ring_steps(kind, t);
-  const double channels = choice.channels;
-  const double rate = std::min(wire_gbps(t), channels * constants.copy_gbps) * p.efficiency;
-  const double largest = std::max(static_cast<double>(choice.chunk_bytes.count), 1.0);
-  FlowTiming made;
-  if (!in_parts(kind)) {
-    // A chain that chunks go down one after another.
-    const double chunk = std::min(largest, t.bytes / channels);
-    made.flow_bytes = t.bytes;
-    limit(made, rate);
-    made.latency_us = p.start_us + steps_us(constants, p, steps, *t.traffic, chunk) +
-                      steps.all() * constants.last_slice * us_of(chunk, rate / channels);
-    return made;
-  }
-  const double part = t.bytes / channels / t.ranks;
-  const Rounds rounds = rounds_of(part, largest);
-  const double gbps = rate / channels;
-  made.flow_bytes = steps.all() * t.bytes / t.ranks;
-  made.latency_us = p.start_us + constants.last_slice * us_of(std::min(part, largest), gbps) +
-                    waiting_us(constants, steps, *t.traffic, rounds.rest, gbps);
-  // What recurs with the data belongs to the flow.
-  const double recurring =
-      rounds.full * waiting_us(constants, steps, *t.traffic, rounds.chunk, gbps) +
-      us_of(part, own_copy_gbps(constants, kind, t.byte_type));
-  limit(made, made.flow_bytes / std::max(us_of(made.flow_bytes, rate) + recurring, 1e-9) * 1e-3);
-  return made;
-}
-
-FlowTiming ring_timing(const TimingConstants& constants, CollectiveKind kind, const Choice& choice,
-                       const TimedTransfer& t) {
-  if (choice.protocol == Protocol::simple) return simple_ring(constants, kind, choice, t);
-  const ProtocolTiming& p = constants.ring[choice.protocol];
-  const Steps steps = ring_steps(kind, t);
-  const double channels = choice.channels;
-  const double parts = in_parts(kind) ? t.ranks : 1;
-  const double per_step = t.bytes / channels / parts;
-  const double chunk =
-      std::clamp(static_cast<double>(choice.chunk_bytes.count), 1.0, std::max(per_step, 1.0));
-  FlowTiming made;
-  made.flow_bytes = (in_parts(kind) ? steps.all() * t.bytes / parts : t.bytes) * p.wire_factor;
-  limit(made,
-        std::min(wire_gbps(t), channels * constants.copy_gbps * p.wire_factor) * p.efficiency);
-  const double moving = us_of(made.flow_bytes, made.cap_gbps);
-  made.latency_us = p.start_us;
-  if (!in_parts(kind)) {
-    made.latency_us += flagged_steps_us(constants, p, steps, *t.traffic, chunk, moving);
-    return made;
-  }
-  // Rounds wait for each other: what hides the steps of one are its own data. Where these hide all
-  // steps together, they may still not hide those between nodes; that shows once.
-  const Rounds rounds = rounds_of(per_step, chunk);
-  const auto step_moving = [&](double bytes) { return moving * bytes / per_step / steps.all(); };
-  const auto round_us = [&](double bytes) {
-    return bytes > 0 ? flagged_steps_us(constants, p, steps, *t.traffic, bytes,
-                                        step_moving(bytes) * steps.all())
-                     : 0;
-  };
-  made.latency_us += rounds.full * round_us(rounds.chunk) + round_us(rounds.rest);
-  const double largest = rounds.full > 0 ? rounds.chunk : rounds.rest;
-  const double worst = network_steps_us(constants, p, steps, t, largest, step_moving(largest));
-  made.latency_us += std::max(0.0, worst - round_us(largest));
-  return made;
-}
 
 FlowTiming tree_timing(const TimingConstants& constants, const Choice& choice,
                        const TimedTransfer& t) {
@@ -136,19 +20,24 @@ FlowTiming tree_timing(const TimingConstants& constants, const Choice& choice,
   FlowTiming made;
   made.flow_bytes = t.bytes * p.wire_factor;
   // A channel reduces and copies at once: half of its threads for each direction.
-  const double channels = choice.channels;
+  const double channels = equal_channels(choice, t);
   const double copies = channels * constants.copy_gbps / 2 * p.wire_factor;
   const double chunk = std::min(t.bytes / channels, static_cast<double>(choice.chunk_bytes.count));
+  const double loops = std::ceil(t.bytes / channels / std::max(chunk, 1.0));
+  const double apart = tree_sends(t) * asking_us(constants, t, chunk * p.wire_factor);
   if (choice.protocol != Protocol::simple) {
-    limit(made, std::min(wire_gbps(t), copies) * p.efficiency);
-    made.latency_us = p.start_us + flagged_steps_us(constants, p, steps, *t.traffic, chunk,
-                                                    us_of(made.flow_bytes, made.cap_gbps));
+    made.limit(std::min(wire_gbps(t), copies) * p.efficiency);
+    const double moving = us_of(made.flow_bytes, made.cap_gbps);
+    made.latency_us = p.start_us +
+                      flagged_steps_us(constants, p, steps, *t.traffic, chunk, moving) +
+                      queue_us(loops, apart, moving);
     return made;
   }
   const double rate = std::min(wire_gbps(t, p.efficiency), copies * p.efficiency);
-  limit(made, rate);
+  made.limit(rate);
   made.latency_us = p.start_us + steps_us(constants, p, steps, *t.traffic, chunk) +
-                    steps.all() * constants.tree_fill * us_of(chunk, rate / channels);
+                    steps.all() * constants.tree_fill * us_of(chunk, rate / channels) +
+                    queue_us(loops, apart, us_of(made.flow_bytes, rate));
   return made;
 }
 
@@ -160,17 +49,21 @@ FlowTiming multicast_timing(const TimingConstants& constants, CollectiveKind kin
       reduces_and_spreads ? constants.multicast_efficiency : constants.multicast_gather_efficiency;
   const double rate = wire_gbps(t, efficiency);
   made.flow_bytes = t.bytes;
-  limit(made, rate);
-  const double round =
-      std::min(static_cast<double>(choice.chunk_bytes.count) * choice.channels * std::max(heads, 1),
-               t.bytes);
+  made.limit(rate);
+  const double channels = equal_channels(choice, t);
+  const double round = std::min(
+      static_cast<double>(choice.chunk_bytes.count) * channels * std::max(heads, 1), t.bytes);
   made.latency_us = constants.multicast_start_us + t.traffic->inside.mean.microseconds() +
                     constants.multicast_fill * us_of(round, rate);
   if (choice.algorithm == Algorithm::nvls_tree) {
+    const double piece = round / channels / std::max(heads, 1);
+    const double asking = asking_us(constants, t, piece);
     made.latency_us +=
         2.0 * tree_levels(t.nodes) *
-        (t.traffic->between.mean.microseconds() + constants.multicast_network_step_us +
-         constants.multicast_network_fill * us_of(round, rate));
+            (t.traffic->between.mean.microseconds() + constants.multicast_network_step_us +
+             (asking > 0 ? constants.network.rendezvous_us : 0) +
+             constants.multicast_network_fill * us_of(round, rate)) +
+        queue_us(std::ceil(t.bytes / round), tree_sends(t) * asking, us_of(t.bytes, rate));
   }
   return made;
 }
@@ -219,12 +112,14 @@ double pat_us(const PatProgram& program, double ps_per_byte, const TimingConstan
 
 FlowTiming pat_timing(const TimingConstants& constants, CollectiveKind kind, const Choice& choice,
                       const TimedTransfer& t) {
-  const auto part = std::max<std::int64_t>(1, std::llround(t.bytes / t.ranks / choice.channels));
+  const double channels = equal_channels(choice, t);
+  const auto part = std::max<std::int64_t>(1, std::llround(t.bytes / t.ranks / channels));
   const std::int64_t chunk = std::max<std::int64_t>(choice.chunk_bytes.count, 1);
   const PatProgram program({*collective_of(kind), part, chunk, 1}, t.ranks);
-  const double ps_per_byte = 1e3 * choice.channels / wire_gbps(t);
+  const double ps_per_byte = 1e3 * channels / wire_gbps(t);
   FlowTiming made;
   made.flow_bytes = t.bytes * (t.ranks - 1) / t.ranks;
+  made.limit(wire_gbps(t));
   const double all = pat_us(program, ps_per_byte, constants, t);
   made.latency_us = constants.ring[Protocol::simple].start_us +
                     std::max(0.0, all - us_of(made.flow_bytes, wire_gbps(t)));
@@ -296,14 +191,14 @@ FlowTiming message_timing(const TimingConstants& constants, CollectiveKind kind,
     const double remote = all_pairs ? t.ranks - static_cast<double>(t.ranks) / t.nodes : 1;
     made.latency_us += between_us(constants, p, *t.traffic, part * p.wire_factor) +
                        remote * constants.network.message_us;
-    limit(made, rate / message_stretch(constants.network));
+    made.limit(rate / message_stretch(constants.network));
   } else {
-    constexpr double most = 8 * 512 * 1024;  // eight steps of NCCL_P2P_NVL_CHUNKSIZE
+    const double most = steps_per_buffer * t.message_chunk_bytes;
     made.latency_us += inside_us(p, *t.traffic);
     if (protocol == Protocol::simple) {
       made.latency_us += constants.message_fill * us_of(std::min(part, most), rate);
     }
-    limit(made, rate);
+    made.limit(rate);
   }
   return made;
 }

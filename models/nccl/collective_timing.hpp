@@ -1,14 +1,14 @@
 // How long a collective takes, given what NCCL chose for it: latency before the data, and the data
 // as a coupled flow.
 //
-// Models, for S bytes on n ranks of k nodes with c channels, wire rate R of the pattern, and in
+// Models, for S bytes on n ranks of k nodes with c channels (as many as carry all if each carried
+// what the fullest does), wire rate R of the pattern, and in
 // each step of a channel C = min(chunk, S/(c n)) bytes:
-//   Ring      steps = n-1, all-reduce 2(n-1); of the n hops of a ring k lie between nodes, so that
-//             a rank that repeats the operation waits for such a hop in k/n of its steps
+//   Ring      steps = n-1, all-reduce 2(n-1), for each round of chunks (ring_timing.hpp)
 //     LL, LL128  start + steps (cables + synchronising) + steps S/(n R); each step also takes in
 //             min(C, burst) bytes before it hands any on
-//     Simple  start + steps max(T + exposed, T/2 + synchronising) for each round of chunks, with
-//             T = C c/R; the rank's own part is copied besides, S/n; the last slice comes late
+//     Simple  start + steps max(T + exposed, T/2 + synchronising), with T = C c/R; the rank's own
+//             part is copied besides, S/n; the last slice comes late
 //   Tree      up and down a chain in each node and a binary tree between them:
 //             2 (n/k - 1) + 2 log2 k steps (the logarithm rounded up), each with part of a chunk
 //             in flight; S/R
@@ -21,9 +21,11 @@
 // together. Leaves out the skew of slices between channels.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
 #include "models/cuda/program.hpp"
+#include "models/nccl/channel_graph.hpp"
 #include "models/nccl/choice.hpp"
 #include "models/nccl/communicator_plan.hpp"
 #include "models/nccl/planner.hpp"
@@ -36,6 +38,9 @@ struct FlowTiming {
   double latency_us = 0;
   double flow_bytes = 0;
   double cap_gbps = 0;
+
+  /// Adds a limit to the rate.
+  void limit(double gbps) { cap_gbps = cap_gbps > 0 ? std::min(cap_gbps, gbps) : gbps; }
 };
 
 /// Steps of one byte of data.
@@ -54,6 +59,12 @@ struct TimedTransfer {
   bool byte_type = false;            ///< elements of 8 bits
   std::optional<Steps> tree =
       std::nullopt;  ///< hops from a tree's root to the rank farthest from it
+  /// Hops between nodes of a broadcast's or reduction's chain; without: nodes - 1.
+  std::optional<int> chain_crossings = std::nullopt;
+  double channels = 0;  ///< all that channels carry over what the fullest one does; 0: as chosen
+  double channels_per_nic = 1;              ///< that leave a node by the same NIC, at most
+  double driven_gbps = 0;                   ///< of the flow, by what drives its NICs; 0: no limit
+  double message_chunk_bytes = 512 * 1024;  ///< NCCL_P2P_NVL_CHUNKSIZE or another's
 };
 
 // The parts that the closed forms below and the clock of single messages (chunk/) share.
@@ -65,7 +76,14 @@ double wire_gbps(const TimedTransfer& transfer);
 double wire_gbps(const TimedTransfer& transfer, double nvlink_share);
 /// Does every step move a part of the data for each rank, rather than all of it?
 bool in_parts(cuda::CollectiveKind kind);
+double equal_channels(const Choice& choice, const TimedTransfer& transfer);
+/// Hops between nodes of so many steps around a ring, at most.
+double ring_crossings(const TimedTransfer& transfer, double steps);
+/// Of the piece that crosses most hops between nodes, in one round.
 Steps ring_steps(cuda::CollectiveKind kind, const TimedTransfer& transfer);
+/// Hops between nodes from the first rank to the last or back, over the channel with most: rings
+/// that enter the first rank's node before that rank come back to it.
+int chain_crossings(const PlannedCommunicator& planned, cuda::CollectiveKind kind);
 /// Up and down: as `tree` says, else a chain in a node and binary trees.
 Steps tree_steps(const TimedTransfer& transfer);
 /// Hops from the root of the trees that a communicator's channels use to the farthest rank.
@@ -79,6 +97,22 @@ double between_us(const TimingConstants& constants, const ProtocolTiming& protoc
                   const Traffic& traffic, double wire_bytes);
 double steps_us(const TimingConstants& constants, const ProtocolTiming& protocol,
                 const Steps& steps, const Traffic& traffic, double wire_bytes);
+/// Channels, the first so many of a graph's, that leave a node by the same network device, at most.
+double channels_per_nic(const ChannelGraph& graph, int channels);
+/// us for which a message of one channel to another node keeps the next from arriving: libraries
+/// that ask the receiver first do so message by message, for all channels of a NIC.
+double asking_us(const TimingConstants& constants, const TimedTransfer& transfer,
+                 double wire_bytes);
+/// Messages that a NIC sends for each chunk of a channel of trees: in one of two trees a node has a
+/// parent and two children, in the other a parent.
+double tree_sends(const TimedTransfer& transfer);
+/// What `count` chunks on a channel that come `apart_us` apart take beyond `moving`, which is all
+/// of their data's.
+double queue_us(double count, double apart_us, double moving);
+/// LL and LL128: what is left of steps, each with `chunk` in flight, that are in part hidden by
+/// data that take `moving` to move.
+double flagged_steps_us(const TimingConstants& constants, const ProtocolTiming& protocol,
+                        const Steps& steps, const Traffic& traffic, double chunk, double moving);
 /// GB/s of the copies of a rank's own part that one channel makes while its links rest.
 double own_copy_gbps(const TimingConstants& constants, cuda::CollectiveKind kind, bool byte_type);
 

@@ -17,9 +17,10 @@ namespace {
 /// Where the ranks of a group are, for messages between any two of them.
 class Places {
  public:
-  /// With `channels` only NICs that NCCL's plan knows are used.
-  Places(const Graph& graph, const std::vector<Domain>& domains, const ChannelHops* channels)
-      : graph_(graph) {
+  /// With `channels` only NICs that NCCL's plan knows are used. `changes_rail`: PXN is used.
+  Places(const Graph& graph, const std::vector<Domain>& domains, const ChannelHops* channels,
+         bool changes_rail)
+      : graph_(graph), changes_rail_(changes_rail) {
     for (std::size_t d = 0; d < domains.size(); ++d) {
       const std::vector<VertexId> known =
           channels != nullptr ? channels->nics(static_cast<int>(d)) : std::vector<VertexId>{};
@@ -69,7 +70,7 @@ class Places {
 
   int rank_on_rail(int sender, VertexId to_nic) const {
     const auto found = rails_.find(Rail{graph_.node_of(sender), graph_.vertices()[to_nic].index});
-    if (found == rails_.end()) return sender;
+    if (!changes_rail_ || found == rails_.end()) return sender;
     const int rank = found->second;
     const bool by_switch = nvswitch_of(graph_, sender) && !apart(sender, rank);
     const bool direct = graph_.find_link(graph_.gpu(sender), graph_.gpu(rank)).has_value();
@@ -77,6 +78,7 @@ class Places {
   }
 
   const Graph& graph_;
+  bool changes_rail_;
   std::map<int, Place> places_;
   std::map<Rail, int> rails_;
 };
@@ -169,7 +171,7 @@ std::optional<NoRoute> CommunicatorPlan::add_channels(TrafficBuilder& builder, s
 }
 
 std::expected<Traffic, NoRoute> CommunicatorPlan::build(Pattern pattern) const {
-  TrafficBuilder builder(*graph_, outages_);
+  TrafficBuilder builder(*graph_, outages_, planned_.empty() ? 1 : planned_.front()->queue_pairs);
   for (std::size_t group = 0; group < domains_.size(); ++group) {
     std::optional<NoRoute> failed;
     switch (pattern) {
@@ -229,7 +231,8 @@ std::optional<NoRoute> CommunicatorPlan::add_messages(TrafficBuilder& builder, s
   const std::vector<int>& ranks = spec_.groups[group];
   std::optional<ChannelHops> channels;
   if (!planned_.empty()) channels.emplace(*graph_, domains_[group], *planned_[group]);
-  const Places places(*graph_, domains_[group], channels ? &*channels : nullptr);
+  const Places places(*graph_, domains_[group], channels ? &*channels : nullptr,
+                      planned_.empty() || planned_[group]->messages_change_rail);
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     for (std::size_t step = 1; step <= std::min(peers, ranks.size() - 1); ++step) {
       const int from = ranks[i];

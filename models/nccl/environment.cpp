@@ -79,6 +79,7 @@ constexpr std::array number_variables{
     NumberVariable{"NCCL_IB_MERGE_NICS", &Environment::ib_merge_nics, 0, 1},
     NumberVariable{"NCCL_MNNVL_ENABLE", &Environment::mnnvl_enable, 0, 2},
     NumberVariable{"NCCL_IGNORE_CPU_AFFINITY", &Environment::ignore_cpu_affinity, 0, 1},
+    NumberVariable{"NCCL_IB_DISABLE", &Environment::ib_disable, 0, 1},
     NumberVariable{"NCCL_IB_QPS_PER_CONNECTION", &Environment::ib_qps_per_connection, 1, 128},
     NumberVariable{"NCCL_IB_SPLIT_DATA_ON_QPS", &Environment::ib_split_data_on_qps, 0, 1},
     NumberVariable{"NCCL_IB_AR_THRESHOLD", &Environment::ib_adaptive_routing_threshold_bytes, 0,
@@ -116,21 +117,69 @@ constexpr std::array text_variables{
     TextVariable{"NCCL_SYM_KERNEL", &Environment::symmetric_kernel},
 };
 
-/// Set without an effect on what is modelled: logging, rendezvous, plugins' paths.
-constexpr std::array<std::string_view, 14> other_variables{"NCCL_DEBUG",
-                                                           "NCCL_DEBUG_SUBSYS",
-                                                           "NCCL_DEBUG_FILE",
-                                                           "NCCL_COMM_ID",
-                                                           "NCCL_NET_PLUGIN",
-                                                           "NCCL_IB_GID_INDEX",
-                                                           "NCCL_IB_TC",
-                                                           "NCCL_IB_SL",
-                                                           "NCCL_IB_TIMEOUT",
-                                                           "NCCL_IB_RETRY_CNT",
-                                                           "NCCL_IB_PCI_RELAXED_ORDERING",
-                                                           "NCCL_SOCKET_FAMILY",
-                                                           "NCCL_TOPO_DUMP_FILE_RANK",
-                                                           "NCCL_CONF_FILE"};
+/// Logging: without an effect on any machine.
+constexpr std::array<std::string_view, 6> log_variables{
+    "NCCL_DEBUG",           "NCCL_DEBUG_SUBSYS",
+    "NCCL_DEBUG_FILE",      "NCCL_DEBUG_TIMESTAMP_FORMAT",
+    "NCCL_SET_THREAD_NAME", "NCCL_TOPO_DUMP_FILE_RANK"};
+
+/// What NCCL has and this model does not heed.
+struct UnheededVariable {
+  std::string_view name;
+  std::string_view why;
+};
+constexpr std::string_view no_registration = "buffers that users register are not simulated";
+constexpr std::string_view no_set_up = "setting up connections takes no time here";
+constexpr std::string_view no_verbs_detail = "links and adapters neither fail nor retry here";
+constexpr std::string_view all_nics = "all NICs of the topology carry data";
+constexpr std::array unheeded_variables{
+    UnheededVariable{"NCCL_TUNER_PLUGIN", "tuner plugins are not run"},
+    UnheededVariable{"NCCL_TUNER_CONFIG_FILE", "tuner plugins are not run"},
+    UnheededVariable{"NCCL_PROFILER_PLUGIN", "profiler plugins are not run"},
+    UnheededVariable{"NCCL_NET_PLUGIN", "what a plugin costs is in the topology's NICs"},
+    UnheededVariable{"NCCL_CGA_CLUSTER_SIZE", "where a GPU places thread blocks is not simulated"},
+    UnheededVariable{"NCCL_CTA_POLICY", no_registration},
+    UnheededVariable{"NCCL_UNPACK_DOUBLE_NCHANNELS",
+                     "networks that unpack on the GPU are not simulated"},
+    UnheededVariable{"NCCL_HOSTID", "hosts are the nodes of the topology"},
+    UnheededVariable{"NCCL_IGNORE_CPU_AFFINITY", "CPU threads have no place here"},
+    UnheededVariable{"NCCL_SOCKET_IFNAME", all_nics},
+    UnheededVariable{"NCCL_SOCKET_FAMILY", all_nics},
+    UnheededVariable{"NCCL_NSOCKS_PERTHREAD", "sockets of a thread share its time"},
+    UnheededVariable{"NCCL_IB_SPLIT_DATA_ON_QPS", "queue pairs carry equal shares either way"},
+    UnheededVariable{"NCCL_IB_AR_THRESHOLD", "routing is the fabric's (fabric.routing)"},
+    UnheededVariable{"NCCL_IB_ADAPTIVE_ROUTING", "routing is the fabric's (fabric.routing)"},
+    UnheededVariable{"NCCL_IB_GID_INDEX", no_set_up},
+    UnheededVariable{"NCCL_IB_TC", "traffic has no classes here"},
+    UnheededVariable{"NCCL_IB_SL", "traffic has no classes here"},
+    UnheededVariable{"NCCL_IB_TIMEOUT", no_verbs_detail},
+    UnheededVariable{"NCCL_IB_RETRY_CNT", no_verbs_detail},
+    UnheededVariable{"NCCL_IB_PCI_RELAXED_ORDERING",
+                     "efficiencies of PCIe links are the topology's"},
+    UnheededVariable{"NCCL_NET_SHARED_BUFFERS", "the memory of proxies is not simulated"},
+    UnheededVariable{"NCCL_NET_SHARED_COMMS", "the memory of proxies is not simulated"},
+    UnheededVariable{"NCCL_GRAPH_REGISTER", no_registration},
+    UnheededVariable{"NCCL_LOCAL_REGISTER", no_registration},
+    UnheededVariable{"NCCL_WIN_ENABLE", no_registration},
+    UnheededVariable{"NCCL_SYM_KERNEL", no_registration},
+    UnheededVariable{"NCCL_SYM_CTAS", no_registration},
+    UnheededVariable{"NCCL_SYM_NOWIN_ENABLE", no_registration},
+    UnheededVariable{"NCCL_SYM_CE_THRESHOLD", no_registration},
+    UnheededVariable{"NCCL_SYM_TMA_ENABLE", no_registration},
+    UnheededVariable{"NCCL_ALLGATHERV_ENABLE", "broadcasts of several roots are not fused here"},
+    UnheededVariable{"NCCL_RUNTIME_CONNECT", no_set_up},
+    UnheededVariable{"NCCL_COMM_ID", no_set_up},
+    UnheededVariable{"NCCL_CONF_FILE", "variables are given with the scenario or the command"},
+    UnheededVariable{"NCCL_COMM_BLOCKING", "the CPU's side of NCCL is not simulated so finely"},
+    UnheededVariable{"NCCL_LAUNCH_MODE", "the CPU's side of NCCL is not simulated so finely"},
+    UnheededVariable{"NCCL_CUMEM_ENABLE", "how memory is allocated takes no time here"},
+    UnheededVariable{"NCCL_CUMEM_HOST_ENABLE", "how memory is allocated takes no time here"},
+    UnheededVariable{"NCCL_NVLS_CUMEM_ENABLE", "how memory is allocated takes no time here"},
+    UnheededVariable{"NCCL_WORK_FIFO_BYTES", "the CPU's side of NCCL is not simulated so finely"},
+    UnheededVariable{"NCCL_WORK_FIFO_DEPTH", "the CPU's side of NCCL is not simulated so finely"},
+    UnheededVariable{"NCCL_MAX_WORK_FIFO_BYTES",
+                     "the CPU's side of NCCL is not simulated so finely"},
+};
 
 /// As C's strtoll with base 0, of the whole text.
 std::optional<std::int64_t> parse_number(std::string_view text) {
@@ -263,11 +312,19 @@ class Reader {
   }
 
   void report_unknown(const std::string& name) {
+    const auto unheeded = std::ranges::find(unheeded_variables, name, &UnheededVariable::name);
+    if (unheeded != unheeded_variables.end()) {
+      diagnostics_.warning(
+          where_, fmt::format("{} has no effect in this model, because {}", name, unheeded->why));
+      return;
+    }
     const bool known = std::ranges::find(names_, name) != names_.end() ||
-                       std::ranges::find(other_variables, name) != other_variables.end();
+                       std::ranges::find(log_variables, name) != log_variables.end();
     if (known || !name.starts_with("NCCL_")) return;
-    diagnostics_.warning(where_, fmt::format("{} is not modelled; it has no effect", quote(name)),
-                         simcore::nearest_spelling(name, names_));
+    diagnostics_.warning(
+        where_,
+        fmt::format("{} is none of NCCL's variables known here; it has no effect", quote(name)),
+        simcore::nearest_spelling(name, names_));
   }
 
   NcclVersion version_;

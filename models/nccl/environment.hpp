@@ -93,6 +93,7 @@ struct Environment {
   TextSetting network;  ///< NCCL_NET: "IB", "Socket", a plugin's name
 
   // Network.
+  Setting ib_disable;
   Setting ib_qps_per_connection;
   Setting ib_split_data_on_qps;
   Setting ib_adaptive_routing_threshold_bytes;

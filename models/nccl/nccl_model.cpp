@@ -6,8 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "models/nccl/chunk/chunked_collective.hpp"
 #include "models/nccl/chunk/message_exchange.hpp"
 #include "models/nccl/collective_timing.hpp"
+#include "models/nccl/sockets.hpp"
 
 namespace shardsim::nccl {
 
@@ -21,13 +23,34 @@ SimTime from_us(double us) {
 }
 
 /// The sizes that the user sets.
-TimingConstants with_environment(TimingConstants constants, const Environment& environment) {
+TimingConstants with_environment(TimingConstants constants, const Planner& planner) {
+  const Environment& environment = planner.setup().environment;
+  if (uses_sockets(environment, planner.by_verbs())) {
+    for (const Protocol protocol : all_protocols) {
+      constants.ring[protocol].network_step_us += socket_step_us;
+      constants.tree[protocol].network_step_us += socket_step_us;
+    }
+    constants.network.rendezvous_us = 0;
+  }
   const auto set = [](const Setting& setting, double& value) {
     if (setting) value = static_cast<double>(*setting);
   };
   set(environment.p2p_ll_threshold_bytes, constants.message_ll_bytes);
   set(environment.p2p_net_chunk_bytes, constants.network.piece_bytes);
   return constants;
+}
+
+/// GB/s of a flow whose NICs' `proxies` each copy what they send; 0 if they do not.
+double driven_gbps(const Planner& planner, const Traffic& traffic, double proxies) {
+  const Environment& environment = planner.setup().environment;
+  if (traffic.nic_share <= 0 || !uses_sockets(environment, planner.by_verbs())) return 0;
+  return proxies * socket_gbps(environment) / traffic.nic_share;
+}
+
+/// GPUs for each NIC of a node.
+double gpus_per_nic(const PlannedCommunicator& planned) {
+  const auto nics = static_cast<double>(planned.system->nets.size());
+  return nics > 0 ? std::max(1.0, planned.shape.ranks_per_node() / nics) : 1;
 }
 
 CollectiveTiming timing_of(const FlowTiming& flow, const Traffic& traffic) {
@@ -43,8 +66,39 @@ CollectiveTiming timing_of(const FlowTiming& flow, const Traffic& traffic) {
 
 TimedTransfer transfer_of(const cuda::CollectiveSpec& spec, const CommunicatorPlan& plan,
                           const Traffic& traffic) {
-  return {static_cast<double>(spec.bytes.count),  plan.ranks(), plan.nodes(), &traffic,
-          gpu::bytes_per_element(spec.type) == 1, std::nullopt};
+  return {static_cast<double>(spec.bytes.count), plan.ranks(), plan.nodes(), &traffic,
+          gpu::bytes_per_element(spec.type) == 1};
+}
+
+/// The same for a collective of which `choice` is carried out.
+TimedTransfer transfer_of(const cuda::CollectiveSpec& spec, const CommunicatorPlan& plan,
+                          const Traffic& traffic, const PlannedCommunicator& planned,
+                          const Operation& operation, const Choice& choice) {
+  TimedTransfer made = transfer_of(spec, plan, traffic);
+  if (choice.algorithm == Algorithm::tree) made.tree = tree_path(planned);
+  const bool chain =
+      operation.collective == Collective::broadcast || operation.collective == Collective::reduce;
+  if (chain) made.chain_crossings = chain_crossings(planned, spec.kind);
+  const ScheduledOperation scheduled = planned.selector->scheduled(operation, choice);
+  if (scheduled.elements > 0) {
+    const ChannelRange range =
+        schedule(planned.selector->schedule_inputs(), std::span(&scheduled, 1)).front();
+    made.channels = equal_channels(range);
+    // Every channel of NVLS trees has a piece for each head's NIC.
+    made.channels_per_nic = choice.algorithm == Algorithm::ring
+                                ? channels_per_nic(planned.graphs.ring, range.channels())
+                            : choice.algorithm == Algorithm::tree
+                                ? channels_per_nic(planned.graphs.tree, range.channels())
+                                : range.channels();
+  }
+  return made;
+}
+
+TimedTransfer message_transfer(const Planner& planner, const PlannedCommunicator& planned,
+                               const MessageRules& rules, TimedTransfer transfer) {
+  transfer.message_chunk_bytes = static_cast<double>(rules.chunk_bytes);
+  transfer.driven_gbps = driven_gbps(planner, *transfer.traffic, gpus_per_nic(planned));
+  return transfer;
 }
 
 /// Makes the whole take `time` where nothing else uses the links.
@@ -65,7 +119,7 @@ void set_time(SimTime time, CollectiveTiming& timing) {
 NcclModel::NcclModel(const Planner& planner, TimingConstants constants, RingTuning stand_in,
                      DataPath path)
     : planner_(planner),
-      constants_(with_environment(constants, planner.setup().environment)),
+      constants_(with_environment(constants, planner)),
       rings_(std::move(stand_in)),
       path_(path) {}
 
@@ -117,14 +171,14 @@ std::expected<CarriedOut, NoRoute> NcclModel::carry_out(const cuda::CollectiveSp
   }
   const auto traffic = plan.traffic(pattern_of(spec.kind, choice->algorithm));
   if (!traffic) return std::unexpected(traffic.error());
-  TimedTransfer transfer = transfer_of(spec, plan, **traffic);
-  if (choice->algorithm == Algorithm::tree) transfer.tree = tree_path(planned);
+  const Operation operation{*collective, spec.bytes, spec.type};
+  TimedTransfer transfer = transfer_of(spec, plan, **traffic, planned, operation, *choice);
+  transfer.driven_gbps = driven_gbps(planner_, **traffic, 1);
   const int heads = planned.selector->schedule_inputs().nvls_heads;
   CarriedOut made;
   made.timing = timing_of(flow_timing(constants_, spec.kind, *choice, transfer, heads), **traffic);
   if (path == DataPath::expected) set_time(from_us(choice->predicted_us), made.timing);
   if (path == DataPath::chunk) {
-    const Operation operation{*collective, spec.bytes, spec.type};
     const ChunkedCollective chunks(planned, constants_, spec.kind, operation, *choice, transfer);
     const ChunkResult result = chunks.run();
     set_time(result.time, made.timing);
@@ -154,8 +208,9 @@ std::expected<void, std::string> NcclModel::at_chunk_level(const cuda::Collectiv
     const auto pairs = plan.traffic(pattern_of(spec.kind, Algorithm::ring));
     if (!pairs) return std::unexpected("no route between ranks");
     const MessageRules rules = message_rules(planned, planner_.setup().environment);
-    on_messages(MessageExchange(rules, constants_, spec.kind, transfer_of(spec, plan, **pairs)),
-                planned);
+    const TimedTransfer transfer =
+        message_transfer(planner_, planned, rules, transfer_of(spec, plan, **pairs));
+    on_messages(MessageExchange(rules, constants_, spec.kind, transfer), planned);
     return {};
   }
   const Operation operation{*collective, spec.bytes, spec.type};
@@ -164,8 +219,8 @@ std::expected<void, std::string> NcclModel::at_chunk_level(const cuda::Collectiv
   if (is_collnet(choice->algorithm)) return std::unexpected("CollNet has no chunk level");
   const auto traffic = plan.traffic(pattern_of(spec.kind, choice->algorithm));
   if (!traffic) return std::unexpected("no route between ranks");
-  TimedTransfer transfer = transfer_of(spec, plan, **traffic);
-  if (choice->algorithm == Algorithm::tree) transfer.tree = tree_path(planned);
+  TimedTransfer transfer = transfer_of(spec, plan, **traffic, planned, operation, *choice);
+  transfer.driven_gbps = driven_gbps(planner_, **traffic, 1);
   on_chunks(ChunkedCollective(planned, constants_, spec.kind, operation, *choice, transfer),
             *choice);
   return {};
@@ -207,8 +262,9 @@ std::expected<CarriedOut, NoRoute> NcclModel::send_messages(const cuda::Collecti
                                                             DataPath path) const {
   const auto traffic = plan.traffic(pattern_of(spec.kind, Algorithm::ring));
   if (!traffic) return std::unexpected(traffic.error());
-  const TimedTransfer transfer = transfer_of(spec, plan, **traffic);
   const MessageRules rules = message_rules(planned, planner_.setup().environment);
+  const TimedTransfer transfer =
+      message_transfer(planner_, planned, rules, transfer_of(spec, plan, **traffic));
   CarriedOut made;
   made.timing = timing_of(message_timing(constants_, spec.kind, transfer), **traffic);
   if (path == DataPath::chunk) {

@@ -15,7 +15,9 @@
 #include <set>
 #include <string>
 
-#include "models/nccl/chunk/chunked_collective.hpp"
+#include "models/nccl/choice.hpp"
+#include "models/nccl/chunk/chunk_result.hpp"
+#include "models/nccl/chunk/chunk_work.hpp"
 #include "models/nccl/collective_model.hpp"
 #include "models/nccl/planner.hpp"
 #include "models/nccl/ring_model.hpp"

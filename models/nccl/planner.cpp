@@ -9,6 +9,7 @@
 #include "models/nccl/machine_from_topology.hpp"
 #include "models/nccl/nic_filter.hpp"
 #include "models/nccl/planning_options.hpp"
+#include "models/nccl/sockets.hpp"
 
 namespace shardsim::nccl {
 
@@ -250,6 +251,11 @@ std::int64_t Planner::nics_per_device() const {
   return by_plugin || merges ? nics.nics_per_device : 1;
 }
 
+bool Planner::by_verbs() const {
+  if (spec_ == nullptr || !spec_->node.nics) return true;
+  return spec_->node.nics->plugin_latency == simcore::SimTime{};
+}
+
 Machine Planner::machine_of(const CommunicatorShape& shape) const {
   if (setup_->machine) return restricted(with_hosts_counted(*setup_->machine), shape);
   if (given_) return restricted(*given_, shape);
@@ -260,8 +266,9 @@ Machine Planner::machine_of(const CommunicatorShape& shape) const {
   Machine machine = machine_from_topology(*spec_, choice);
   // NCCL's own verbs transport heeds the list; a plugin does not.
   const auto& list = setup_->environment.ib_hca;
-  const bool by_verbs = !spec_->node.nics || spec_->node.nics->plugin_latency == simcore::SimTime{};
-  if (list && by_verbs) keep_nics(machine, *list);
+  const bool sockets = uses_sockets(setup_->environment, by_verbs());
+  if (list && by_verbs() && !sockets) keep_nics(machine, *list);
+  if (sockets) keep_from_gpu_memory(machine);
   return restricted(std::move(machine), shape);
 }
 
@@ -280,6 +287,12 @@ std::expected<const PlannedCommunicator*, std::string> Planner::plan(
   if (!planned) return std::unexpected(planned.error());
   auto made = std::move(*planned);
   made->nics_per_device = nics_per_device();
+  const Environment& environment = setup_->environment;
+  const bool sockets = uses_sockets(environment, by_verbs());
+  made->shared_memory = environment.shm_disable.value_or(0) == 0;
+  made->messages_change_rail = !sockets && environment.pxn_disable.value_or(0) == 0 &&
+                               environment.p2p_pxn_level.value_or(2) > 0;
+  made->queue_pairs = sockets ? 1 : static_cast<int>(environment.ib_qps_per_connection.value_or(1));
   if (shape.ranks() > 1 && made->graphs.ring.channels.empty()) {
     return std::unexpected("NCCL's search finds no ring on this machine");
   }

@@ -62,6 +62,10 @@ std::optional<CommunicatorShape> shape_of_cluster(const network::TopologySpec& s
 struct PlannedCommunicator {
   CommunicatorShape shape;
   std::int64_t nics_per_device = 1;  ///< NICs of the cluster behind a network device of the plan
+  /// GPUs out of each other's reach exchange data in their CPUs' memory, else by their NICs.
+  bool shared_memory = true;
+  bool messages_change_rail = true;  ///< point to point by the receiver's rail (PXN)
+  int queue_pairs = 1;               ///< of a connection, each with a way of its own
   std::unique_ptr<System> system;
   std::unique_ptr<Landscape> land;
   NodeGraphs graphs;
@@ -80,6 +84,8 @@ class Planner {
   std::expected<const PlannedCommunicator*, std::string> plan(const CommunicatorShape& shape) const;
 
   const NcclSetup& setup() const { return *setup_; }
+  /// NCCL drives the NICs itself, without a plugin.
+  bool by_verbs() const;
   /// The machine of a shape as NCCL finds it: what NCCL_TOPO_DUMP_FILE would hold.
   Machine machine_of(const CommunicatorShape& shape) const;
 

@@ -176,6 +176,16 @@ ChannelRange spread_evenly(const ScheduleInputs& inputs, const ScheduledOperatio
 
 }  // namespace
 
+double equal_channels(const ChannelRange& range) {
+  std::int64_t total = 0;
+  std::int64_t most = 0;
+  for (int channel = range.first; channel <= range.last; ++channel) {
+    total += range.part(channel).elements;
+    most = std::max(most, range.part(channel).elements);
+  }
+  return most > 0 ? static_cast<double>(total) / static_cast<double>(most) : 1;
+}
+
 std::int64_t traffic_per_byte(Collective collective, Protocol protocol, int ranks) {
   const std::int64_t factor = collective == Collective::all_reduce ? 2
                               : has_part_per_rank(collective)      ? ranks

@@ -45,6 +45,9 @@ struct ChannelRange {
   const ChannelPart& part(int channel) const;
 };
 
+/// All that channels carry over what the fullest one carries.
+double equal_channels(const ChannelRange& range);
+
 /// Kinds have channels of their own and are scheduled apart: by NVLS or not, by CollNet or not.
 struct OperationKind {
   bool collnet = false;

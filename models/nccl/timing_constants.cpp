@@ -29,15 +29,16 @@ constexpr double ll128_wire = 128.0 / 120;  // 8 of 128 bytes are a flag
 // and 2 nodes of Polaris; certain to a factor of two.
 constexpr double ll128_network_us = 8;
 constexpr double simple_network_us = 2.8;
-// NVLSTree: 2 x p5.48xlarge (AWS), 2 x 8 H20 (NVIDIA/nccl issue 1244: 46 to 48 us), 2 x 8 H100 and
-// 2 x 8 B200 above 8 MiB (OCI, GCP); certain to a quarter.
-constexpr double multicast_network_us = 13.8;
+// NVLSTree, the same: 2 x p5.48xlarge (AWS), 2 x 8 H20 (NVIDIA/nccl issue 1244: 46 to 48 us), 2 x 8
+// H100 and 2 x 8 B200 above 8 MiB (OCI, GCP); certain to a half.
+constexpr double multicast_network_us = 7.3;
 // Point to point: a proxy's time for one message of one peer: 28 peers on other nodes take 125 to
 // 290 us on Polaris, 4 take 36 to 65; certain to a third.
 constexpr double message_us = 5;
 
-// NCCL has at most so many steps of a connection in flight (NCCL_STEPS, include/device.h).
-constexpr double requests_in_flight = 8;
+// Steps of a connection in flight: 16 of a buffer that peers share, over the 8 messages that NCCL
+// receives at once (src/transport/net.cc).
+constexpr double requests_in_flight = 2;
 
 // Trees run the rings' primitives. Reducing up and spreading down at once, each with half of a
 // block's threads, they reach this share of NVLink: 2 x 8 A100 (OCI) at 4 to 8 GiB, 4 of 8 H100.
@@ -137,11 +138,11 @@ TimingConstants of_generation(int compute_capability) {
 TimingConstants timing_constants(int compute_capability, const network::NicSpec* nics) {
   TimingConstants t = of_generation(compute_capability);
   t.tree_fill = 0.16;
-  t.multicast_network_step_us = multicast_network_us;
   t.multicast_network_fill = 0.9;
   const network::NicSpec none;
   const network::NicSpec& network = nics != nullptr ? *nics : none;
   const double software = network.software_latency.microseconds();
+  t.multicast_network_step_us = software + multicast_network_us;
   t.ring[Protocol::ll].network_step_us = software;
   t.ring[Protocol::ll128].network_step_us = software + ll128_network_us;
   t.ring[Protocol::simple].network_step_us = software + simple_network_us;
@@ -156,7 +157,7 @@ TimingConstants timing_constants(int compute_capability, const network::NicSpec*
 
 double network_step_us(const TimingConstants& constants, const ProtocolTiming& protocol,
                        double wire_bytes) {
-  const bool asks = wire_bytes > constants.network.eager_bytes;
+  const bool asks = wire_bytes >= constants.network.eager_bytes;
   return protocol.network_step_us + (asks ? constants.network.rendezvous_us : 0);
 }
 

@@ -1,6 +1,8 @@
 // The parts of collective_timing.hpp that closed forms and single messages share.
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <map>
 
 #include "models/nccl/collective_timing.hpp"
 #include "models/nccl/connect.hpp"
@@ -12,7 +14,8 @@ using cuda::CollectiveKind;
 double us_of(double bytes, double gbps) { return gbps > 0 ? bytes / gbps * 1e-3 : 0; }
 
 double wire_gbps(const TimedTransfer& transfer) {
-  return transfer.traffic->rate.bytes_per_second * 1e-9;
+  const double links = transfer.traffic->rate.bytes_per_second * 1e-9;
+  return transfer.driven_gbps > 0 ? std::min(links, transfer.driven_gbps) : links;
 }
 
 double wire_gbps(const TimedTransfer& transfer, double nvlink_share) {
@@ -26,13 +29,31 @@ bool in_parts(CollectiveKind kind) {
          kind == CollectiveKind::reduce_scatter;
 }
 
+double equal_channels(const Choice& choice, const TimedTransfer& t) {
+  return t.channels > 0 ? t.channels : choice.channels;
+}
+
+double ring_crossings(const TimedTransfer& t, double steps) {
+  if (t.nodes <= 1 || steps < 1) return 0;
+  return 1 + std::floor((steps - 1) * t.nodes / t.ranks);
+}
+
 Steps ring_steps(CollectiveKind kind, const TimedTransfer& t) {
   const double all = (kind == CollectiveKind::all_reduce ? 2.0 : 1.0) * (t.ranks - 1);
-  // A chain from the first rank or to it goes from node to node; a rank that repeats an operation
-  // in parts meets all hops of the ring alike.
-  double between = t.nodes - 1;
-  if (in_parts(kind)) between = t.nodes > 1 ? all * t.nodes / t.ranks : 0;
+  const double between =
+      in_parts(kind) ? ring_crossings(t, all) : t.chain_crossings.value_or(t.nodes - 1);
   return {all - between, between};
+}
+
+int chain_crossings(const PlannedCommunicator& planned, CollectiveKind kind) {
+  const int nodes = planned.shape.nodes;
+  if (nodes == 1) return 0;
+  const bool spreads = kind == CollectiveKind::broadcast;
+  const bool comes_back =
+      std::ranges::any_of(planned.graphs.ring.channels, [spreads](const GraphChannel& channel) {
+        return (spreads ? channel.ranks.front() : channel.ranks.back()) != 0;
+      });
+  return comes_back ? nodes : nodes - 1;
 }
 
 Steps tree_path(const PlannedCommunicator& planned) {
@@ -77,6 +98,35 @@ double steps_us(const TimingConstants& constants, const ProtocolTiming& p, const
                 const Traffic& traffic, double wire_bytes) {
   return steps.inside * inside_us(p, traffic) +
          steps.between * between_us(constants, p, traffic, wire_bytes);
+}
+
+double channels_per_nic(const ChannelGraph& graph, int channels) {
+  std::map<int, int> by_nic;
+  int most = 1;
+  for (int channel = 0; channel < channels && graph.channel_count() > 0; ++channel) {
+    const auto at = static_cast<std::size_t>(channel % graph.channel_count());
+    most = std::max(most, ++by_nic[graph.channels[at].net_out]);
+  }
+  return most;
+}
+
+double asking_us(const TimingConstants& constants, const TimedTransfer& t, double wire_bytes) {
+  const bool asks = wire_bytes >= constants.network.eager_bytes;
+  return asks ? t.channels_per_nic * constants.network.rendezvous_us : 0;
+}
+
+double tree_sends(const TimedTransfer& t) { return t.nodes > 2 ? 2 : 1; }
+
+double queue_us(double count, double apart_us, double moving) {
+  if (count <= 1) return 0;
+  return std::max(0.0, (count - 1) * (apart_us - moving / count));
+}
+
+double flagged_steps_us(const TimingConstants& constants, const ProtocolTiming& p,
+                        const Steps& steps, const Traffic& traffic, double chunk, double moving) {
+  const double alone = steps_us(constants, p, steps, traffic, chunk * p.wire_factor) +
+                       steps.all() * us_of(std::min(chunk, p.burst_bytes), p.burst_gbps);
+  return std::max(0.0, alone - p.overlap * moving);
 }
 
 double own_copy_gbps(const TimingConstants& constants, CollectiveKind kind, bool byte_type) {

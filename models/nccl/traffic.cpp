@@ -30,8 +30,13 @@ SimTime scaled(SimTime time, double share) {
 
 }  // namespace
 
-TrafficBuilder::TrafficBuilder(const network::Graph& graph, const network::LinkOutages* outages)
-    : graph_(graph), outages_(outages), routes_(graph), weights_(graph.links().size(), 0) {}
+TrafficBuilder::TrafficBuilder(const network::Graph& graph, const network::LinkOutages* outages,
+                               int queue_pairs)
+    : graph_(graph),
+      outages_(outages),
+      queue_pairs_(queue_pairs),
+      routes_(graph),
+      weights_(graph.links().size(), 0) {}
 
 TrafficBuilder::KnownPair& TrafficBuilder::place_of(std::uint64_t ends) {
   const std::size_t mask = known_.size() - 1;
@@ -54,11 +59,20 @@ std::span<const network::LinkUse> TrafficBuilder::ways(VertexId from, VertexId t
   const std::uint64_t ends = std::uint64_t{from} << 32 | to;
   KnownPair& known = place_of(ends);
   if (known.ends != ends) {
-    const auto uses =
-        routes_.ways(from, to, {.outages = outages_, .loads = weights_, .share = share});
+    const std::size_t first = pool_.size();
+    const double part = 1.0 / queue_pairs_;
+    for (int pair = 0; pair < queue_pairs_; ++pair) {
+      for (network::LinkUse one : routes_.ways(from, to,
+                                               {.flow = static_cast<std::uint64_t>(pair),
+                                                .outages = outages_,
+                                                .loads = weights_,
+                                                .share = share * part})) {
+        one.weight *= part;
+        pool_.push_back(one);
+      }
+    }
     known = {ends,
-             {static_cast<std::uint32_t>(pool_.size()), static_cast<std::uint32_t>(uses.size())}};
-    pool_.insert(pool_.end(), uses.begin(), uses.end());
+             {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(pool_.size() - first)}};
     ++known_count_;
   }
   return std::span(pool_).subspan(known.ways.first, known.ways.size);
@@ -172,6 +186,10 @@ Traffic TrafficBuilder::finish() {
     const network::Link& one = graph_.links()[link];
     const double allows = one.bandwidth.bytes_per_second / weights_[link];
     rate = std::min(rate, allows);
+    const bool leaves = graph_.vertices()[one.from].kind == DeviceKind::nic;
+    if (leaves && one.kind == LinkKind::network) {
+      made_.nic_share = std::max(made_.nic_share, weights_[link]);
+    }
     if (one.kind == LinkKind::nvlink) nvlink_rate = std::min(nvlink_rate, allows);
   }
   made_.rate = simcore::BitRate{rate};

@@ -27,6 +27,7 @@ struct Traffic {
   simcore::BitRate nvlink_rate;  ///< where NVLink alone limits it; 0 without NVLink
   HopLatency inside;             ///< within nodes
   HopLatency between;            ///< between nodes
+  double nic_share = 0;          ///< most bytes that a NIC sends per byte of the flow
   bool inside_by_nvlink = true;  ///< hops inside nodes use nothing else
   bool network_by_cpu = false;   ///< a CPU lies between a GPU and its NIC
 };
@@ -35,9 +36,10 @@ struct Traffic {
 /// pairs inside nodes that are built alike those of one node.
 class TrafficBuilder {
  public:
-  /// `outages`: links to go around; must outlive the builder.
+  /// `outages`: links to go around; must outlive the builder. Of several `queue_pairs` between two
+  /// devices each takes a way of its own, where routing lets it (ECMP).
   explicit TrafficBuilder(const network::Graph& graph,
-                          const network::LinkOutages* outages = nullptr);
+                          const network::LinkOutages* outages = nullptr, int queue_pairs = 1);
 
   /// Every byte of the flow puts `share` bytes on each link of the way. False if there is no way.
   bool add(const Hop& hop, double share);
@@ -84,6 +86,7 @@ class TrafficBuilder {
 
   const network::Graph& graph_;
   const network::LinkOutages* outages_;
+  int queue_pairs_;
   network::RouteFinder routes_;
   std::vector<KnownPair> known_;  ///< open addressing, a power of two of places
   std::size_t known_count_ = 0;

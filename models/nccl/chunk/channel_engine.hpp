@@ -28,9 +28,10 @@
 namespace shardsim::nccl {
 
 /// Synchronisation of a connection, once for a chunk: `fixed_ps`, for up to `burst_bytes` of it
-/// `burst_ps_per_byte`, for all `ps_per_byte`, and `long_ps` if it has more than `long_bytes`; less
+/// `burst_ps_per_byte`, for all `ps_per_byte`, and `long_ps` if it has `long_bytes` or more; less
 /// `overlap` of the time in which it is moved, but not less than `least_ps`. Negative where a
-/// receiver may start before the sender is through.
+/// receiver may start before the sender is through. Messages of such chunks come in `apart_ps`
+/// apart.
 struct HopCost {
   double fixed_ps = 0;
   double burst_bytes = 0;
@@ -40,11 +41,12 @@ struct HopCost {
   double long_ps = 0;
   double overlap = 0;
   double least_ps = -1e18;
+  double apart_ps = 0;
 
   std::int64_t picoseconds(std::int64_t bytes, std::int64_t moving_ps) const {
     const auto size = static_cast<double>(bytes);
     const double alone = fixed_ps + std::min(size, burst_bytes) * burst_ps_per_byte +
-                         size * ps_per_byte + (size > long_bytes ? long_ps : 0);
+                         size * ps_per_byte + (size >= long_bytes ? long_ps : 0);
     const double left = std::max(alone - overlap * static_cast<double>(moving_ps), least_ps);
     return static_cast<std::int64_t>(std::floor(left));
   }
@@ -83,10 +85,12 @@ class ChannelEngine {
 
  private:
   static constexpr std::size_t slots = 2 * steps_per_buffer;
+  static constexpr std::int64_t no_time = -(std::int64_t{1} << 60);
 
   struct Connection {
     std::array<std::int64_t, slots> ready;  ///< ps, of message m at m % slots
     std::array<std::int64_t, slots> freed;
+    std::int64_t last_ready = no_time;  ///< of a message that others keep apart from
     std::int64_t sent = 0;
     std::int64_t received = 0;
     std::int64_t window = 0;  ///< messages that may be under way
@@ -236,8 +240,12 @@ void ChannelEngine<Program, Recorder>::move_slice(std::int32_t number, Worker& w
   for (unsigned i = p.first_output; i < unsigned{p.first_output} + p.outputs; ++i) {
     Connection& c = connections_[worker.outputs[i]];
     const HopCost& hop = costs_.hops[static_cast<std::size_t>(c.kind)];
-    c.ready[static_cast<std::size_t>(c.sent) % slots] =
-        end + worker.rest_ps + hop.picoseconds(p.bytes, duration(worker, p.bytes));
+    std::int64_t ready = end + worker.rest_ps + hop.picoseconds(p.bytes, duration(worker, p.bytes));
+    if (hop.apart_ps > 0 && bytes > 0 && static_cast<double>(p.bytes) >= hop.long_bytes) {
+      ready = std::max(ready, c.last_ready + static_cast<std::int64_t>(hop.apart_ps));
+      c.last_ready = ready;
+    }
+    c.ready[static_cast<std::size_t>(c.sent) % slots] = ready;
     ++c.sent;
     wake(c.to);
   }
@@ -318,6 +326,7 @@ void ChannelEngine<Program, Recorder>::read_state(std::vector<std::int64_t>& sta
   for (const Connection& c : connections_) {
     assert(c.sent == c.received);
     if (c.received == 0) continue;  // a ring's connection that a chain does not use
+    if (c.last_ready != no_time) state.push_back(c.last_ready);
     for (std::int64_t m = c.received - c.window; m < c.received; ++m) {
       state.push_back(m < 0 ? 0 : c.freed[static_cast<std::size_t>(m) % slots]);
     }
@@ -334,6 +343,7 @@ void ChannelEngine<Program, Recorder>::skip(std::int64_t loops, std::int64_t shi
   }
   for (Connection& c : connections_) {
     if (c.received == 0) continue;
+    if (c.last_ready != no_time) c.last_ready = *next++ + shift;
     // How many messages a loop has does not matter: what is in the state is by age.
     for (std::int64_t age = c.window; age >= 1; --age) {
       c.freed[static_cast<std::size_t>(c.received - age) % slots] = *next++ + shift;

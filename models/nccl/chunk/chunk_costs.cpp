@@ -20,10 +20,10 @@ double& per_byte(ChunkCosts& costs, Work work) {
   return costs.channel.ps_per_byte[static_cast<std::size_t>(work)];
 }
 
-/// Hops of the protocol: inside, and between nodes. Whether chunks are long is decided for all
-/// channels alike; the largest are `fullness` times the mean.
+/// Hops of the protocol: inside, and between nodes, where a NIC sends `sends` messages a chunk.
 void set_hops(ChunkCosts& costs, const TimingConstants& constants, const ProtocolTiming& p,
-              const Traffic& traffic, double overlap, double fullness) {
+              const TimedTransfer& t, double overlap, double sends = 1) {
+  const Traffic& traffic = *t.traffic;
   HopCost cost;
   cost.burst_bytes = p.burst_bytes;
   cost.burst_ps_per_byte = p.burst_bytes > 0 ? ps_of(p.burst_gbps) : 0;
@@ -32,8 +32,9 @@ void set_hops(ChunkCosts& costs, const TimingConstants& constants, const Protoco
   hop(costs, ConnectionKind::inside) = cost;
   const double eager = between_us(constants, p, traffic, 0);
   cost.fixed_ps = eager * ps_per_us;
-  cost.long_bytes = constants.network.eager_bytes / p.wire_factor * fullness;
+  cost.long_bytes = constants.network.eager_bytes / p.wire_factor;
   cost.long_ps = constants.network.rendezvous_us * ps_per_us;
+  cost.apart_ps = asking_us(constants, t, constants.network.eager_bytes) * ps_per_us * sends;
   hop(costs, ConnectionKind::between) = cost;
 }
 
@@ -51,9 +52,10 @@ void hide_steps(ChunkCosts& costs, const TimingConstants& constants, const Proto
 }
 
 ChunkCosts ring_costs(const TimingConstants& constants, CollectiveKind kind, const Choice& choice,
-                      double channels, const TimedTransfer& t) {
+                      const TimedTransfer& t) {
   const ProtocolTiming& p = constants.ring[choice.protocol];
   const bool simple = choice.protocol == Protocol::simple;
+  const double channels = equal_channels(choice, t);
   ChunkCosts costs;
   costs.start_us = p.start_us;
   const double wire =
@@ -62,7 +64,7 @@ ChunkCosts ring_costs(const TimingConstants& constants, CollectiveKind kind, con
   per_byte(costs, Work::move) = ps_of(pace);
   const auto largest = static_cast<double>(choice.chunk_bytes.count);
   if (in_parts(kind)) {
-    set_hops(costs, constants, p, *t.traffic, simple ? 0.5 : p.overlap, choice.channels / channels);
+    set_hops(costs, constants, p, t, simple ? 0.5 : p.overlap);
     if (!simple) return costs;
     per_byte(costs, Work::keep) = ps_of(own_copy_gbps(constants, kind, t.byte_type));
     costs.end_us =
@@ -72,8 +74,7 @@ ChunkCosts ring_costs(const TimingConstants& constants, CollectiveKind kind, con
     return costs;
   }
   per_byte(costs, Work::keep) = per_byte(costs, Work::move);
-  set_hops(costs, constants, p, *t.traffic, simple ? 1 - constants.last_slice : 1,
-           choice.channels / channels);
+  set_hops(costs, constants, p, t, simple ? 1 - constants.last_slice : 1);
   if (!simple) {
     hide_steps(costs, constants, p, ring_steps(kind, t), t, std::min(t.bytes / channels, largest),
                us_of(t.bytes / channels, pace));
@@ -81,10 +82,11 @@ ChunkCosts ring_costs(const TimingConstants& constants, CollectiveKind kind, con
   return costs;
 }
 
-ChunkCosts tree_costs(const TimingConstants& constants, const Choice& choice, double channels,
+ChunkCosts tree_costs(const TimingConstants& constants, const Choice& choice,
                       const TimedTransfer& t) {
   const ProtocolTiming& p = constants.tree[choice.protocol];
   const bool simple = choice.protocol == Protocol::simple;
+  const double channels = equal_channels(choice, t);
   ChunkCosts costs;
   costs.start_us = p.start_us;
   // A channel reduces and copies at once: half of its threads for each direction.
@@ -93,8 +95,7 @@ ChunkCosts tree_costs(const TimingConstants& constants, const Choice& choice, do
   const double pace = std::min(links / channels, copies) / p.wire_factor;
   per_byte(costs, Work::move) = ps_of(pace);
   per_byte(costs, Work::keep) = ps_of(pace);
-  set_hops(costs, constants, p, *t.traffic, simple ? 1 - constants.tree_fill : 1,
-           choice.channels / channels);
+  set_hops(costs, constants, p, t, simple ? 1 - constants.tree_fill : 1, tree_sends(t));
   if (!simple) {
     const auto largest = static_cast<double>(choice.chunk_bytes.count);
     hide_steps(costs, constants, p, tree_steps(t), t, std::min(t.bytes / channels, largest),
@@ -103,13 +104,13 @@ ChunkCosts tree_costs(const TimingConstants& constants, const Choice& choice, do
   return costs;
 }
 
-ChunkCosts pat_costs(const TimingConstants& constants, const Choice& choice, double channels,
+ChunkCosts pat_costs(const TimingConstants& constants, const Choice& choice,
                      const TimedTransfer& t) {
   const ProtocolTiming& p = constants.ring[Protocol::simple];
   ChunkCosts costs;
   costs.start_us = p.start_us;
-  per_byte(costs, Work::move) = ps_of(wire_gbps(t) / channels);
-  set_hops(costs, constants, p, *t.traffic, 0, choice.channels / channels);
+  per_byte(costs, Work::move) = ps_of(wire_gbps(t) / equal_channels(choice, t));
+  set_hops(costs, constants, p, t, 0);
   return costs;
 }
 
@@ -132,44 +133,29 @@ ChunkCosts multicast_costs(const TimingConstants& constants, CollectiveKind kind
   between.fixed_ps =
       (t.traffic->between.mean.microseconds() + constants.multicast_network_step_us) * ps_per_us;
   between.overlap = 1 - constants.multicast_network_fill;
+  between.long_bytes = constants.network.eager_bytes;
+  between.long_ps = constants.network.rendezvous_us * ps_per_us;
+  between.apart_ps =
+      tree_sends(t) * asking_us(constants, t, constants.network.eager_bytes) * ps_per_us;
   hop(costs, ConnectionKind::between) = between;
   return costs;
 }
 
 }  // namespace
 
-void share_network_hops(double counted, int crossings, std::int64_t loops, ChannelCosts& costs) {
-  if (crossings <= 0) return;
-  const auto all = static_cast<double>(loops);
-  const double share = std::min(1.0, all * counted / (crossings + (all - 1) * counted));
-  const double inside = costs.hops[static_cast<std::size_t>(ConnectionKind::inside)].fixed_ps;
-  HopCost& between = costs.hops[static_cast<std::size_t>(ConnectionKind::between)];
-  between.fixed_ps = inside + (between.fixed_ps - inside) * share;
-  between.long_ps *= share;
-}
-
-double equal_channels(const ChannelRange& range) {
-  std::int64_t total = 0;
-  std::int64_t most = 0;
-  for (int channel = range.first; channel <= range.last; ++channel) {
-    total += range.part(channel).elements;
-    most = std::max(most, range.part(channel).elements);
-  }
-  return most > 0 ? static_cast<double>(total) / static_cast<double>(most) : 1;
-}
-
 ChunkCosts chunk_costs(const TimingConstants& constants, CollectiveKind kind, const Choice& choice,
-                       double channels, const TimedTransfer& transfer, int nvls_heads) {
+                       const TimedTransfer& transfer, int nvls_heads) {
+  const double channels = equal_channels(choice, transfer);
   switch (choice.algorithm) {
     case Algorithm::tree:
-      return tree_costs(constants, choice, channels, transfer);
+      return tree_costs(constants, choice, transfer);
     case Algorithm::nvls:
     case Algorithm::nvls_tree:
       return multicast_costs(constants, kind, channels, transfer, std::max(nvls_heads, 1));
     case Algorithm::pat:
-      return pat_costs(constants, choice, channels, transfer);
+      return pat_costs(constants, choice, transfer);
     default:
-      return ring_costs(constants, kind, choice, channels, transfer);
+      return ring_costs(constants, kind, choice, transfer);
   }
 }
 

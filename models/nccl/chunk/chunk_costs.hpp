@@ -13,8 +13,6 @@
 //             in, Simple part of a chunk
 //   NVLS      a loop of a channel takes as long as the switches take for its data; scattering and
 //             gathering beside it add up to the fill of the pipeline
-// A piece crosses up to k of the n hops of a ring between nodes on n - 1 hops, where the closed
-// form counts the mean, (n - 1) k / n: see share_network_hops().
 #pragma once
 
 #include "models/nccl/chunk/channel_engine.hpp"
@@ -22,23 +20,13 @@
 
 namespace shardsim::nccl {
 
-/// All that channels carry over what the fullest one carries.
-double equal_channels(const ChannelRange& range);
-
 struct ChunkCosts {
   double start_us = 0;  ///< before the first byte
   double end_us = 0;    ///< after the last
   ChannelCosts channel;
 };
 
-/// Reduces what a hop between nodes costs beyond one inside a node so that a piece that crosses
-/// `crossings` of them pays for as many as the closed form counts; of several loops only the first
-/// crosses so many.
-void share_network_hops(double counted, int crossings, std::int64_t loops, ChannelCosts& costs);
-
-/// `channels` that carry equally much.
 ChunkCosts chunk_costs(const TimingConstants& constants, cuda::CollectiveKind kind,
-                       const Choice& choice, double channels, const TimedTransfer& transfer,
-                       int nvls_heads);
+                       const Choice& choice, const TimedTransfer& transfer, int nvls_heads);
 
 }  // namespace shardsim::nccl

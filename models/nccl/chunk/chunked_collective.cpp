@@ -47,10 +47,7 @@ ChunkedCollective::ChunkedCollective(const PlannedCommunicator& planned,
       scheduled_(planned.selector->scheduled(operation, choice)) {
   const ScheduleInputs& inputs = planned.selector->schedule_inputs();
   if (scheduled_.elements > 0) range_ = schedule(inputs, std::span(&scheduled_, 1)).front();
-  network_hops_ =
-      ring_steps(kind, transfer).between / (kind == cuda::CollectiveKind::all_reduce ? 2 : 1);
-  costs_ =
-      chunk_costs(constants, kind, choice, equal_channels(range_), transfer, inputs.nvls_heads);
+  costs_ = chunk_costs(constants, kind, choice, transfer, inputs.nvls_heads);
   if (scheduled_.elements == 0) return;
   nodes_ = consecutive_ranks(planned.shape.nodes, planned.shape.ranks_per_node());
   const int channels = range_.last + 1;
@@ -106,34 +103,10 @@ void ChunkedCollective::with_program(int channel, const Visit& visit) const {
     }
     default: {
       const RingProgram program(load, rings_[at]);
-      const ChannelLayout layout = program.layout(between);
-      ChannelCosts costs = costs_.channel;
-      // Chunks of a chain cross the same hops one behind the other: these are paid once.
-      const bool in_turn = operation_.collective == Collective::broadcast ||
-                           operation_.collective == Collective::reduce;
-      share_network_hops(network_hops_, crossings(layout), in_turn ? 1 : program.loops(), costs);
-      visit(program, layout, slicing, costs);
+      visit(program, program.layout(between), slicing, costs_.channel);
       break;
     }
   }
-}
-
-// Hops between nodes on the longest way of a piece: all of the ring but the hop by which it would
-// come back to where it began.
-int ChunkedCollective::crossings(const ChannelLayout& layout) const {
-  int count = 0;
-  bool all = true;
-  for (const ConnectionEnds& ends : layout.connections) {
-    const bool between = ends.kind == ConnectionKind::between;
-    count += between ? 1 : 0;
-    all &= between;
-  }
-  // Position 0 is rank 0, the root: nothing goes from the last position to it in a broadcast, nor
-  // from it to position 1 in a reduction.
-  const bool spreads = operation_.collective == Collective::broadcast;
-  const bool chain = spreads || operation_.collective == Collective::reduce;
-  const ConnectionEnds& unused = spreads ? layout.connections.back() : layout.connections.front();
-  return all || (chain && unused.kind == ConnectionKind::between) ? count - 1 : count;
 }
 
 // What makes two channels take equally long: what they carry, and where on their rings the hops

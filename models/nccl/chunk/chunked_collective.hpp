@@ -38,7 +38,6 @@ class ChunkedCollective {
  private:
   template <class Visit>
   void with_program(int channel, const Visit& visit) const;
-  int crossings(const ChannelLayout& layout) const;
   ChannelLoad load_of(int channel) const;
   std::vector<std::int64_t> likeness(int channel) const;
 
@@ -46,7 +45,6 @@ class ChunkedCollective {
   Operation operation_;
   Choice choice_;
   ChunkCosts costs_;
-  double network_hops_ = 0;  ///< that the closed form counts for a ring
   ScheduledOperation scheduled_;
   ChannelRange range_;
   NodeRanks nodes_;
