@@ -81,7 +81,8 @@ double attention_bytes(const AttentionWork& work) {
 }
 
 AttentionTime attention_time(const AttentionWork& work, const AttentionConstants& constants,
-                             simcore::SimTime fixed_time, const GpuShare& share) {
+                             simcore::SimTime fixed_time, const GpuShare& share,
+                             PowerState power) {
   assert(work.batch >= 0 && work.heads >= 0 && work.kv_heads >= 0 && work.head_size >= 0);
   assert(work.query_length >= 0 && work.key_length >= 0);
   if (work.batch == 0 || work.heads == 0 || work.query_length == 0) return {};
@@ -93,6 +94,7 @@ AttentionTime attention_time(const AttentionWork& work, const AttentionConstants
       constants.implementation == AttentionImplementation::flash_attention_2) {
     time.arithmetic *= first_generation_factor;
   }
+  time.arithmetic /= 1 - constants.throttle.value * power.depth(time.arithmetic);
   time.memory = attention_bytes(work) / share.bandwidth;
   time.overhead = fixed_time.seconds();
   time.total = std::max(time.arithmetic, time.memory) + time.overhead;

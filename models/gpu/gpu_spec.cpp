@@ -143,7 +143,12 @@ void AttentionConstants::describe(simcore::Fields<AttentionConstants>& fields) {
       .range(1, 4096);
   evidence(fields);
   share(fields.required("efficiency", &AttentionConstants::efficiency,
-                        "Sustained share of the data type's peak."));
+                        "Share of the data type's peak: sustained, or with `throttle` at full "
+                        "clock."));
+  fields
+      .optional("throttle", &AttentionConstants::throttle,
+                "How far long kernels fall below it for lack of power, as for matrix products.")
+      .range(simcore::Fraction{0}, simcore::Fraction{0.9});
   fields
       .required("block_overhead", &AttentionConstants::block_overhead,
                 "Fixed cost of a block of 128 queries, in keys.")

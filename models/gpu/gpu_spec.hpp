@@ -87,8 +87,10 @@ struct AttentionConstants {
   std::int64_t head_size = 128;
   Basis basis;
   simcore::Fraction expected_error;
-  simcore::Fraction efficiency;  ///< of the data type's peak, sustained
-  double block_overhead = 0;     ///< fixed cost of a block of 128 queries, in keys
+  simcore::Fraction efficiency;  ///< of the data type's peak, sustained unless `throttle` is given
+  /// Depth of the fall in clocks, as for matrix products; 0 where `efficiency` is what is left.
+  simcore::Fraction throttle;
+  double block_overhead = 0;  ///< fixed cost of a block of 128 queries, in keys
   static void describe(simcore::Fields<AttentionConstants>& fields);
 };
 
@@ -167,7 +169,8 @@ struct shardsim::simcore::EnumNames<shardsim::gpu::AttentionImplementation> {
       {{"flash_attention_1", gpu::AttentionImplementation::flash_attention_1},
        {"flash_attention_2", gpu::AttentionImplementation::flash_attention_2},
        {"flash_attention_3", gpu::AttentionImplementation::flash_attention_3},
-       {"cudnn", gpu::AttentionImplementation::cudnn}});
+       {"cudnn", gpu::AttentionImplementation::cudnn},
+       {"tensorrt_llm", gpu::AttentionImplementation::tensorrt_llm}});
 };
 
 template <>

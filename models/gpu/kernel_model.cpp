@@ -66,7 +66,7 @@ KernelTiming KernelModel::time_of(const AttentionWork& work, const Resources& re
   const GpuShare share{resources.sms, rate / static_cast<double>(spec_.sms),
                        resources.bandwidth * spec_.memory_bound.stream.value};
   const AttentionTime time = attention_time(work, choose_constants(spec_.attention, work),
-                                            spec_.attention.fixed_time, share);
+                                            spec_.attention.fixed_time, share, power_);
   KernelTiming timing;
   timing.duration = bounded(time.total);
   timing.arithmetic = bounded(time.arithmetic);

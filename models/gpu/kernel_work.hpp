@@ -47,6 +47,7 @@ enum class AttentionImplementation : std::uint8_t {
   flash_attention_2,  ///< what PyTorch's scaled_dot_product_attention calls "flash"
   flash_attention_3,
   cudnn,
+  tensorrt_llm,  ///< prefill kernels of serving on Blackwell; no training framework calls them
 };
 
 /// Fused (Flash-style) attention over `batch` x `heads` independent heads.

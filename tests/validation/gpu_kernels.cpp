@@ -19,6 +19,7 @@
 
 #include "models/gpu/kernel_model.hpp"
 #include "tests/unit/gpu/csv_table.hpp"
+#include "tests/unit/gpu/serving_copy.hpp"
 
 namespace {
 
@@ -176,7 +177,20 @@ std::optional<AttentionImplementation> implementation_of(std::string_view name) 
   if (name == "sglang:flash_attention") return flash_attention_2;
   if (name == "flash_attention_3" || name.ends_with("fa3")) return flash_attention_3;
   if (name == "cudnn") return cudnn;
+  if (name.ends_with("trtllmprefill")) return tensorrt_llm;
   return std::nullopt;
+}
+
+/// Prefill times of serving frameworks are those of the whole attention layer: it copies the new
+/// keys and values into the paged cache before it attends to them. Zero for plain kernels.
+double serving_copy_seconds(const KernelModel& model, std::string_view name,
+                            const AttentionWork& work) {
+  const simcore::Bytes moved = serving_copy_bytes(work);
+  if (name.starts_with("sglang:")) {
+    return model.time(MemoryBoundWork{.bytes = moved}).duration.seconds();
+  }
+  if (!name.starts_with("vllm:")) return 0;
+  return vllm_copy_seconds(moved, model.spec().memory.bandwidth);
 }
 
 void compare_attention(const CsvTable& table, std::size_t row, Models& models, Report& report) {
@@ -206,7 +220,8 @@ void compare_attention(const CsvTable& table, std::size_t row, Models& models, R
     return report.leave_out("less than one wave of blocks");
   }
   double operations = flops(work);
-  double predicted = model->time(work).duration.seconds();
+  double predicted = model->time(work).duration.seconds() +
+                     serving_copy_seconds(*model, name, work);
   if (pass == "fwd+bwd") {
     work.backward = true;
     operations += flops(work);

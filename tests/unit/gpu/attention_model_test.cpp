@@ -95,6 +95,18 @@ TEST_CASE("slow memory is a floor") {
   CHECK(seconds(work, 0, {100, 1e12, 1e9}) == doctest::Approx(attention_bytes(work) / 1e9));
 }
 
+TEST_CASE("a throttle slows long kernels in a benchmark and all kernels in a step") {
+  AttentionConstants constants = ideal_attention(flash_attention_2, AttentionPass::both, 128);
+  constants.throttle = {0.2};
+  const auto slowdown = [&](std::int64_t length, PowerState power) {
+    const AttentionWork work = self_attention(length, true);
+    return attention_time(work, constants, {}, whole, power).total / seconds(work);
+  };
+  CHECK(slowdown(128, PowerState::benchmark()) == doctest::Approx(1).epsilon(0.01));
+  CHECK(slowdown(65536, PowerState::benchmark()) == doctest::Approx(1 / 0.8).epsilon(0.01));
+  CHECK(slowdown(128, PowerState::steady()) == doctest::Approx(1 / 0.8));
+}
+
 TEST_CASE("fewer SMs slow attention in proportion") {
   const AttentionWork work = self_attention(8192, true);
   CHECK(seconds(work, 100, {50, 1e12, 1e15}) ==

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 
 #include "models/gpu/kernel_model.hpp"
 #include "tests/unit/gpu/csv_table.hpp"
+#include "tests/unit/gpu/serving_copy.hpp"
 
 namespace shardsim::gpu {
 namespace {
@@ -119,6 +121,52 @@ TEST_CASE("predicted attention stays near published measurements") {
   MESSAGE("median error " << all.median() << ", largest " << all.largest());
   CHECK(all.median() < 0.04);
   CHECK(all.largest() < 0.15);
+}
+
+/// Mean errors that a fit of two constants and a throttle to each whole set leaves without the copy
+/// into the cache.
+double fit_to_the_set(const std::string& gpu, const std::string& framework, int head_size) {
+  if (gpu == "a100-sxm4-80gb") return 0.094;
+  if (gpu == "b200-sxm-180gb") return 0.126;
+  if (gpu == "l40s") return 0.102;
+  if (framework == "sglang") return 0.081;
+  return head_size == 64 ? 0.143 : 0.108;
+}
+
+TEST_CASE("prefill is predicted from kernels and the copy into the cache, not worse than by a fit") {
+  const CsvTable table = sample("prefill_sample.csv");
+  Models models;
+  std::map<std::string, std::vector<double>> errors;
+  std::map<std::string, double> allowed;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const auto implementation = implementation_of(table.text(row, "implementation"));
+    REQUIRE(implementation);
+    AttentionWork work;
+    work.implementation = *implementation;
+    work.batch = whole(table, row, "batch");
+    work.query_length = work.key_length = whole(table, row, "sequence");
+    work.heads = whole(table, row, "heads");
+    work.kv_heads = whole(table, row, "kv_heads");
+    work.head_size = whole(table, row, "head_size");
+    const std::string& gpu = table.text(row, "gpu");
+    const std::string& framework = table.text(row, "framework");
+    const KernelModel& model = models[gpu];
+    const simcore::Bytes copied = serving_copy_bytes(work);
+    const double copy =
+        framework == "vllm" ? vllm_copy_seconds(copied, model.spec().memory.bandwidth)
+                            : model.time(MemoryBoundWork{.bytes = copied}).duration.seconds();
+    const double predicted = model.time(work).duration.seconds() + copy;
+    const std::string group = gpu + " " + framework + " " + table.text(row, "head_size");
+    errors[group].push_back(std::abs(predicted * 1e6 / table.number(row, "time_us") - 1));
+    allowed[group] = fit_to_the_set(gpu, framework, static_cast<int>(work.head_size));
+  }
+  REQUIRE(errors.size() == 9);
+  for (const auto& [group, all] : errors) {
+    CAPTURE(group);
+    CHECK(all.size() == 24);
+    const double mean = std::accumulate(all.begin(), all.end(), 0.0) / 24;
+    CHECK(mean <= allowed.at(group));
+  }
 }
 
 TEST_CASE("predicted memory-bound kernels stay near published ones") {
