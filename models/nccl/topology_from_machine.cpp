@@ -160,9 +160,13 @@ class HostReader {
       node_.nvlink = nvlink;
     } else if (!pairs.empty()) {
       nvlink.layout = network::NvlinkLayout::pairs;
+      std::vector<std::int64_t> of_gpu(gpus_.size(), 0);
       for (const auto& [pair, links] : pairs) {
         nvlink.pairs.push_back({{pair.first, pair.second}, links});
+        of_gpu[static_cast<std::size_t>(pair.first)] += links;
+        of_gpu[static_cast<std::size_t>(pair.second)] += links;
       }
+      nvlink.links_per_gpu = std::ranges::max(of_gpu);
       node_.nvlink = nvlink;
     }
     return std::nullopt;

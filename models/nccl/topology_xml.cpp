@@ -104,9 +104,16 @@ class MachineReader {
       diagnostics_.error(element.where, fmt::format("bus id {} is given twice on this host",
                                                     simcore::quote(pci.bus_id)));
     }
+    const bool is_switch = !is_gpu && pci.nets.empty();
+    const bool in_use = !is_switch || is_bridge_class(fields.text("class"));
+    if (!pci.children.empty() && (!is_switch || !in_use)) {
+      diagnostics_.error(element.where,
+                         fmt::format("the GPU or NIC {} holds other devices: expected them in a "
+                                     "switch (class 0x060400)",
+                                     simcore::quote(pci.bus_id)));
+    }
     if (is_gpu && !pci.gpu) return;  // not part of the communicator
-    const bool is_switch = !pci.gpu && pci.nets.empty();
-    if (is_switch && !is_bridge_class(fields.text("class"))) return;  // a GPU or NIC not in use
+    if (!in_use) return;             // a GPU or NIC
     siblings.push_back(std::move(pci));
   }
 

@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t max_bytes = std::size_t{16} << 20;
 constexpr int max_depth = 64;
 constexpr std::size_t max_elements = 200'000;
+constexpr std::size_t max_attributes = 256;
 
 class TreeBuilder {
  public:
@@ -33,6 +34,10 @@ class TreeBuilder {
     if (depth > max_depth) return refuse(element, "elements nest more than 64 levels deep");
     if (++elements_ > max_elements) return refuse(element, "more than 200,000 elements");
     for (const pugi::xml_attribute& attribute : node.attributes()) {
+      if (element.attributes.size() == max_attributes) {
+        return refuse(element,
+                      fmt::format("more than {} attributes of <{}>", max_attributes, element.name));
+      }
       if (element.attribute(attribute.name()) != nullptr) {
         return refuse(element, fmt::format("attribute {} of <{}> is given twice",
                                            simcore::quote(attribute.name()), element.name));

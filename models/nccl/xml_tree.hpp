@@ -1,7 +1,7 @@
 // XML text as a plain tree that remembers where everything stands: the door to pugixml.
 //
 // Leaves out text, comments and processing instructions, which NCCL's files do not use. Bounded
-// against hostile input: 16 MiB of text, 64 levels, 200,000 elements.
+// against hostile input: 16 MiB of text, 64 levels, 200,000 elements, 256 attributes of each.
 #pragma once
 
 #include <memory>

@@ -25,6 +25,9 @@ class CsvReader {
       if (skip_line_end()) continue;
       std::vector<CsvTable::Cell> row;
       if (!read_row(row)) return false;
+      if (table_.cells_.size() + row.size() > max_csv_cells) {
+        return fail(row.front().offset, fmt::format("more than {} cells", max_csv_cells));
+      }
       take(std::move(row));
     }
     if (table_.columns_.empty()) {
@@ -72,6 +75,9 @@ class CsvReader {
     for (;;) {
       CsvTable::Cell cell{{}, at_};
       if (!(at_ < text_.size() && text_[at_] == '"' ? quoted(cell) : plain(cell))) return false;
+      if (row.size() == max_csv_columns) {
+        return fail(cell.offset, fmt::format("more than {} cells in one row", max_csv_columns));
+      }
       row.push_back(std::move(cell));
       if (at_line_end()) return true;
       ++at_;  // the comma

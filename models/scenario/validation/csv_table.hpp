@@ -3,7 +3,7 @@
 // A cell in quotes may hold commas, line breaks and doubled quotes; lines end with LF or CR LF;
 // empty lines are passed over. Refused, each with its place: rows with more or fewer cells than the
 // header, columns of one name, quotes that do not close, text after a closing quote, files that are
-// not UTF-8 text, empty, or larger than `max_csv_bytes`.
+// not UTF-8 text, empty, or larger than the limits below.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +19,9 @@
 namespace shardsim::scenario {
 
 inline constexpr std::size_t max_csv_bytes = std::size_t{64} << 20;
+inline constexpr std::size_t max_csv_columns = 1000;
+/// 40 bytes each in memory.
+inline constexpr std::size_t max_csv_cells = 20'000'000;
 
 class CsvTable {
  public:

@@ -115,6 +115,9 @@ TEST_CASE("XML that is too deep or too large is refused") {
   for (int i = 0; i < 250'000; ++i) wide += "<cpu/>";
   CHECK(says(errors_of(wide + "</system>"), "200,000 elements"));
   CHECK(says(errors_of(std::string(std::size_t{17} << 20, ' ')), "larger than 16 MiB"));
+  std::string many = "<system";
+  for (int i = 0; i < 200'000; ++i) many += " a" + std::to_string(i) + "=\"\"";
+  CHECK(says(errors_of(many + "/>"), "more than 256 attributes of <system>"));
   // No entity is expanded: this is text, however it multiplies.
   CHECK(says(errors_of("<!DOCTYPE s [<!ENTITY a \"&b;&b;\">]><system name=\"&a;\"/>"), "no <cpu>"));
 }
@@ -139,6 +142,20 @@ TEST_CASE("wrong attributes are errors that name what was expected") {
                                "count=\"1\" tclass=\"0x04\"/></gpu>")),
              "'tclass'"));
   CHECK(says(errors_of("<system><cpu numaid=\"0\" arch=\"x86\" vendor=\"\"/></system>"), "x86_64"));
+}
+
+TEST_CASE("GPUs inside a GPU or NIC are refused, not lost") {
+  const auto inside = [](std::string_view kind) {
+    return "<pci busid=\"0000:20:00.0\" class=\"" + std::string(kind) + "\">\n" +
+           "<pci busid=\"0000:21:00.0\" class=\"0x030200\">" +
+           "<gpu dev=\"1\" sm=\"90\" rank=\"1\"/></pci></pci>";
+  };
+  for (const char* kind : {"0x020700", "0x030200"}) {
+    CHECK(says(errors_of(one_gpu(good_gpu, inside(kind))), "holds other devices"));
+  }
+  simcore::Diagnostics diagnostics;
+  const std::string good = one_gpu(good_gpu, inside("0x060400"));
+  CHECK(read_topology_xml(source_of("good.xml", good), diagnostics).has_value());
 }
 
 TEST_CASE("unknown elements are passed over with a warning") {

@@ -74,5 +74,10 @@ TEST_CASE("every uneven row is reported, not only the first") {
   CHECK(diagnostics.error_count() == 2);
 }
 
+TEST_CASE("a table wider than any published one is refused before its names are compared") {
+  std::string row(max_csv_columns, ',');
+  CHECK(mentions(refusal("a\n" + row + "\n"), "runs.csv:2:1001: error: more than 1000 cells"));
+}
+
 }  // namespace
 }  // namespace shardsim::scenario
