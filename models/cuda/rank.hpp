@@ -39,6 +39,11 @@ class Rank {
 
   bool finished() const { return cpu_state_ == CpuState::finished && idle(); }
   std::string describe_wait() const;
+  /// Name of the collective that its kernel is in on the communicator; empty: in none.
+  std::string collective_on(CommunicatorId communicator) const;
+  const std::string& role(CommunicatorId communicator) const {
+    return program_.communicators[communicator];
+  }
   const AllocatorStatistics& memory() const { return allocator_.statistics(); }
   std::vector<SegmentSnapshot> memory_snapshot() const { return allocator_.snapshot(); }
   /// From now on says what its allocator does.
@@ -76,6 +81,7 @@ class Rank {
     std::uint32_t issued = 0;
     std::uint32_t completed = 0;
     std::uint32_t stream = 0;
+    bool moving = false;  ///< all members of the collective under way have arrived
   };
   enum class CpuState : std::uint8_t {
     running,

@@ -297,6 +297,41 @@ void Rank::publish_actions() {
   actions_.clear();
 }
 
+namespace {
+
+/// "event 7 (AG0 on all_gather)": what must be over for the event to be complete.
+std::string event_text(const Program& program, EventId event) {
+  std::string text = "event " + std::to_string(event);
+  std::size_t at = 0;
+  while (at < program.ops.size() &&
+         (program.ops[at].code != OpCode::record_event || program.ops[at].index != event)) {
+    ++at;
+  }
+  if (at == program.ops.size()) return text;
+  const StreamId stream = program.ops[at].stream;
+  while (at-- > 0) {
+    const Op& op = program.ops[at];
+    if (op.stream != stream || (op.code != OpCode::kernel && op.code != OpCode::collective)) {
+      continue;
+    }
+    return text + " (" + program.names[op.name] + " on " + program.streams[stream].name + ")";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string Rank::collective_on(CommunicatorId communicator) const {
+  for (const Stream& stream : streams_) {
+    if (!stream.running || !stream.running_collective) continue;
+    const Op& op = program_.ops[stream.current.op];
+    if (program_.collectives[op.index].communicator == communicator) {
+      return program_.names[op.name];
+    }
+  }
+  return {};
+}
+
 std::string Rank::describe_wait() const {
   const auto name_of = [this](std::uint32_t op) -> std::string {
     if ((op & internal_bit) != 0) return "an allocator event";
@@ -306,7 +341,7 @@ std::string Rank::describe_wait() const {
       case OpCode::collective:
         return program_.names[entry.name];
       case OpCode::stream_wait_event:
-        return "event " + std::to_string(entry.index);
+        return event_text(program_, entry.index);
       default:
         return "operation " + std::to_string(op);
     }
@@ -316,7 +351,7 @@ std::string Rank::describe_wait() const {
   if (setup_.pace != nullptr && setup_.pace->dies() <= context_.queue.now()) {
     text += "died at " + simcore::to_text(setup_.pace->dies());
   } else if (cpu_state_ == CpuState::waiting_event) {
-    text += "the CPU waits for event " + std::to_string(program_.ops[cursor_].index);
+    text += "the CPU waits for " + event_text(program_, program_.ops[cursor_].index);
   } else if (cpu_state_ == CpuState::waiting_idle || cpu_state_ == CpuState::waiting_free) {
     text += "the CPU waits for the device";
   } else {
@@ -325,12 +360,18 @@ std::string Rank::describe_wait() const {
   for (std::size_t index = 0; index < streams_.size(); ++index) {
     const Stream& stream = streams_[index];
     const std::string& stream_name = program_.streams[index].name;
-    if (stream.running && stream.running_collective) {
+    if (stream.running) {
+      text += "; " + stream_name + " is in " + name_of(stream.current.op);
+      if (!stream.running_collective) continue;
       const auto& spec = program_.collectives[program_.ops[stream.current.op].index];
-      text += "; " + stream_name + " is in " + name_of(stream.current.op) + " on communicator " +
-              program_.communicators[spec.communicator] + ", waiting for its peers";
+      text +=
+          " on communicator " + program_.communicators[spec.communicator] +
+          (communicators_[spec.communicator].moving ? ", moving data" : ", waiting for its peers");
     } else if (stream.count > 0) {
-      text += "; " + stream_name + " waits before " + name_of(stream.ring[stream.head].op);
+      const std::uint32_t front = stream.ring[stream.head].op;
+      const bool waits =
+          (front & internal_bit) == 0 && program_.ops[front].code == OpCode::stream_wait_event;
+      text += "; " + stream_name + (waits ? " waits for " : " waits before ") + name_of(front);
       if (stream.blocked_communicator != UINT32_MAX) {
         text +=
             " for its turn on communicator " + program_.communicators[stream.blocked_communicator];

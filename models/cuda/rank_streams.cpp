@@ -184,6 +184,7 @@ void Rank::start_collective(std::uint32_t index, const Issued& front) {
 }
 
 void Rank::collective_moves(CommunicatorId id) {
+  communicators_[id].moving = true;
   const LoadStep& step = load_step(streams_[communicators_[id].stream].current.op);
   change_load(load_ - step.waiting + step.moving);
 }
@@ -191,6 +192,7 @@ void Rank::collective_moves(CommunicatorId id) {
 void Rank::collective_ended(CommunicatorId id) {
   Communicator& communicator = communicators_[id];
   ++communicator.completed;
+  communicator.moving = false;
   const std::uint32_t op = streams_[communicator.stream].current.op;
   finish_current(streams_[communicator.stream]);
   dirty_ |= std::uint64_t{1} << communicator.stream;

@@ -1,6 +1,7 @@
 #include "models/cuda/runtime.hpp"
 
 #include <memory>
+#include <utility>
 
 #include "models/cuda/rank.hpp"
 
@@ -15,12 +16,36 @@ struct Runtime::State {
     std::uint32_t slot = 0;
     CommunicatorId communicator = 0;
   };
+  /// "AG3 on communicator shard is waiting for its peers: rank 5"; empty if none of the members
+  /// waits for another.
+  std::string who_is_missing(const std::vector<Place>& members) const;
+
   const RuntimeSpec spec;
   std::optional<OutOfMemory> out_of_memory;
   RankContext context;
   std::vector<std::unique_ptr<Rank>> ranks;
   std::vector<std::vector<Place>> places;  ///< [instance][member]
 };
+
+std::string Runtime::State::who_is_missing(const std::vector<Place>& members) const {
+  constexpr std::size_t most_named = 8;
+  std::string name;
+  std::string missing;
+  std::size_t count = 0;
+  for (const Place& place : members) {
+    const Rank& rank = *ranks[place.slot];
+    const std::string here = rank.collective_on(place.communicator);
+    if (!here.empty()) {
+      if (name.empty()) name = here + " on communicator " + rank.role(place.communicator);
+      continue;
+    }
+    if (++count > most_named) continue;
+    missing += (missing.empty() ? "" : ", ") + std::to_string(rank.rank());
+  }
+  if (name.empty() || count == 0) return {};
+  if (count > most_named) missing += " and " + std::to_string(count - most_named) + " more";
+  return name + " is waiting for its peers: rank" + (count == 1 ? " " : "s ") + missing;
+}
 
 Runtime::Runtime(const RuntimeSpec& spec, std::vector<RankSetup> ranks, CollectiveBackend& backend,
                  simcore::EventQueue& queue)
@@ -75,6 +100,11 @@ const std::optional<OutOfMemory>& Runtime::out_of_memory() const { return state_
 
 std::vector<std::string> Runtime::deadlock_report() const {
   std::vector<std::string> lines;
+  for (const auto& members : state_->places) {
+    if (std::string line = state_->who_is_missing(members); !line.empty()) {
+      lines.push_back(std::move(line));
+    }
+  }
   for (const auto& rank : state_->ranks) {
     if (!rank->finished()) lines.push_back(rank->describe_wait());
   }

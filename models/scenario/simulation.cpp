@@ -73,7 +73,12 @@ CollectiveLoads Simulation::State::collective_loads(const cuda::Program& program
         first_instance + layout.memberships[0][spec.communicator].instance;
     const nccl::CollectiveTiming* timing = backend.timing(instance, spec);
     if (timing == nullptr || timing->traffic == nullptr) continue;
-    const double touched = memory_touches(spec.kind) * timing->traffic->rate.bytes_per_second;
+    double rate = timing->traffic->rate.bytes_per_second;
+    if (timing->cap.bytes_per_second > 0) rate = std::min(rate, timing->cap.bytes_per_second);
+    if (rate <= 0 || timing->flow_bytes <= 0) continue;
+    // Its mean rate, so that a collective touches its bytes once however long its latency is.
+    const double seconds = timing->latency.seconds() + timing->flow_bytes / rate;
+    const double touched = memory_touches(spec.kind) * timing->flow_bytes / seconds;
     loads.set(i, {timing->channels, {touched}});
   }
   return loads;

@@ -101,7 +101,7 @@ TEST_CASE("a run beyond its events stops, tells how far it came, and writes that
                                      " --timeline " + scratch.file("none.json"));
   CHECK(run.status == 1);
   CHECK(has(run.messages, "stopped: --max-events 2000 is used up"));
-  CHECK(has(run.messages, "in 2000 events, in step 1 of"));
+  CHECK(has(run.messages, "in 2000 events, in step 2 of 3"));
   CHECK(has(run.messages, "rank 0: "));
   CHECK(has(run.messages, "compute: "));
   const std::string text = read_text(json);

@@ -1,6 +1,7 @@
 // Training runs drawn at random, with their invariants watched: the same whether one rank stands
-// for its class or all are simulated; a better machine is never slower unless NCCL then chooses
-// otherwise; and no step is shorter than what it computes and moves.
+// for its class or all are simulated; a better machine is never slower unless the result says why
+// (another choice of NCCL's, more interference); and no step is shorter than what it computes and
+// moves.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -20,6 +21,8 @@
 
 namespace shardsim::scenario {
 namespace {
+
+using simcore::SimTime;
 
 constexpr std::uint64_t first_seed = 5000;
 
@@ -140,9 +143,10 @@ TEST_CASE("a step takes at least what it computes, and alike at each fidelity") 
   MESSAGE("chunk differs from flow by up to ", worst);
 }
 
-TEST_CASE("a better machine is never slower unless NCCL chooses otherwise on it") {
+TEST_CASE(
+    "a better machine is never slower unless NCCL chooses otherwise or kernels interfere more") {
   MESSAGE("seeds from ", first_seed);
-  std::vector<std::pair<const char*, HardwareChanges>> better(4);
+  std::vector<std::pair<std::string, HardwareChanges>> better(4);
   better[0] = {"network", {}};
   better[0].second.network_bandwidth = 1.5;
   better[1] = {"NVLink", {}};
@@ -166,15 +170,19 @@ TEST_CASE("a better machine is never slower unless NCCL chooses otherwise on it"
       way.changes = changes;
       const auto after = run(file, way);
       REQUIRE(after.has_value());
-      if (after->step.time <= before->step.time) continue;
+      const SimTime slower = after->step.time - before->step.time;
+      if (slower <= SimTime{}) continue;
       ++otherwise;
-      CHECK_MESSAGE(choices(*after) != choices(*before),
+      // A faster collective leaves the kernels beside it less of the GPU's memory at once; what
+      // that costs is told apart.
+      const SimTime interference = after->step.interference - before->step.interference;
+      CHECK_MESSAGE((choices(*after) != choices(*before) || slower <= interference),
                     fmt::format("{} became {}\n{}", simcore::to_text(before->step.time),
                                 simcore::to_text(after->step.time), drawn::random_scenario(seed)));
     }
   }
   CHECK(ran == 25);
-  MESSAGE(otherwise, " steps were slower with another choice");
+  MESSAGE(otherwise, " steps were slower, with another choice or more interference");
 }
 
 }  // namespace shardsim::scenario

@@ -119,9 +119,10 @@ TEST_CASE("a pause holds a kernel and the CPU back by its length; a dead rank is
   dead.die_at(us(15));
   const auto report = run(&dead);
   CHECK(report.first == SimTime::never());
-  REQUIRE(report.second.size() == 2);
-  CHECK(report.second[0].find("waiting for its peers") != std::string::npos);
-  CHECK(report.second[1].find("died at 15 us") != std::string::npos);
+  REQUIRE(report.second.size() == 3);
+  CHECK(report.second[0].find("is waiting for its peers: rank 1") != std::string::npos);
+  CHECK(report.second[1].find("waiting for its peers") != std::string::npos);
+  CHECK(report.second[2].find("died at 15 us") != std::string::npos);
 }
 
 }  // namespace

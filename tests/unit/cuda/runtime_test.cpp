@@ -338,9 +338,11 @@ TEST_CASE("ranks that issue collectives in different order are reported, each wi
   run.go();
   CHECK_FALSE(run.runtime->finished());
   const auto report = run.runtime->deadlock_report();
-  REQUIRE(report.size() == 2);
-  CHECK(report[0].find("in A on communicator one") != std::string::npos);
-  CHECK(report[1].find("in B on communicator two") != std::string::npos);
+  REQUIRE(report.size() == 4);
+  CHECK(report[0] == "A on communicator one is waiting for its peers: rank 1");
+  CHECK(report[1] == "B on communicator two is waiting for its peers: rank 0");
+  CHECK(report[2].find("in A on communicator one") != std::string::npos);
+  CHECK(report[3].find("in B on communicator two") != std::string::npos);
 }
 
 }  // namespace
