@@ -26,7 +26,7 @@ function header() {
     gpu: cluster.gpu,
     nodes: format.grouped(cluster.nodes),
   });
-  const { overrides } = data.configuration;
+  const overrides = data.configuration.overrides.filter((change) => !change.startsWith("name="));
   // A name may tell of what was changed: "four nodes".
   const title = overrides.length === 0
     ? scenario.name
