@@ -267,11 +267,12 @@ void write_what_if(Writer& out, const Result& result) {
 }  // namespace
 
 std::string title_of(const Result& result) {
-  if (result.overrides.empty()) return result.scenario_name;
   std::string changes;
   for (const std::string& change : result.overrides) {
+    if (change.starts_with("name=")) continue;  // which is the name that stands there
     changes += (changes.empty() ? "" : ", ") + change;
   }
+  if (changes.empty()) return result.scenario_name;
   return fmt::format("{} (changed: {})", result.scenario_name, changes);
 }
 

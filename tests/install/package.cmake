@@ -6,8 +6,8 @@ cmake_minimum_required(VERSION 3.25)
 # In an environment that knows nothing of the source tree.
 function(run)
   cmake_parse_arguments(arg "" "FOLDER" "COMMAND" ${ARGN})
-  execute_process(COMMAND ${CMAKE_COMMAND} -E env -i PATH=/usr/bin:/bin HOME=${SCRATCH}
-      ${CMAKE_COMMAND} -E chdir ${arg_FOLDER} ${arg_COMMAND}
+  execute_process(COMMAND env -i PATH=/usr/bin:/bin HOME=${SCRATCH} ${arg_COMMAND}
+    WORKING_DIRECTORY ${arg_FOLDER}
     RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE messages)
   if(NOT status EQUAL 0)
     list(JOIN arg_COMMAND " " command)

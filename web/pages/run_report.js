@@ -26,7 +26,12 @@ function header() {
     gpu: cluster.gpu,
     nodes: format.grouped(cluster.nodes),
   });
-  main.append(h("header", {}, h("h1", {}, scenario.name), h("p", { class: "subtitle" }, line), figures(), warnings()));
+  const overrides = data.configuration.overrides.filter((change) => !change.startsWith("name="));
+  // A name may tell of what was changed: "four nodes".
+  const title = overrides.length === 0
+    ? scenario.name
+    : fill(words.changed, { name: scenario.name, overrides: overrides.join(", ") });
+  main.append(h("header", {}, h("h1", {}, title), h("p", { class: "subtitle" }, line), figures(), warnings()));
 }
 
 function figures() {

@@ -136,6 +136,7 @@ export const runWords = {
   command: "Command",
   configuration: "Configuration",
   overrides: "Changed on the command line: {overrides}",
+  changed: "{name} (changed: {overrides})",
   copy: "Copy",
   copied: "Copied",
   foot: "Simulated by shardsim {version}: {events} events, {simulated} of {ranks} ranks, fidelity {fidelity}.",
