@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "models/network/routing_spec.hpp"
+
 namespace shardsim::nccl {
 
 using network::DeviceKind;
@@ -31,7 +33,7 @@ SimTime scaled(SimTime time, double share) {
 }  // namespace
 
 TrafficBuilder::TrafficBuilder(const network::Graph& graph, const network::LinkOutages* outages)
-    : graph_(graph), outages_(outages), routes_(graph), weights_(graph.links().size(), 0) {}
+    : graph_(graph), outages_(outages), routes_(graph), weights_(graph.links().size()) {}
 
 TrafficBuilder::KnownPair& TrafficBuilder::place_of(std::uint64_t ends) {
   const std::size_t mask = known_.size() - 1;
@@ -54,8 +56,9 @@ std::span<const network::LinkUse> TrafficBuilder::ways(VertexId from, VertexId t
   const std::uint64_t ends = std::uint64_t{from} << 32 | to;
   KnownPair& known = place_of(ends);
   if (known.ends != ends) {
-    const auto uses =
-        routes_.ways(from, to, {.outages = outages_, .loads = weights_, .share = share});
+    const bool by_loads = graph_.routing().policy == network::RoutingPolicy::adaptive;
+    const auto loads = by_loads ? weights_.all() : std::span<const double>();
+    const auto uses = routes_.ways(from, to, {.outages = outages_, .loads = loads, .share = share});
     known = {ends,
              {static_cast<std::uint32_t>(pool_.size()), static_cast<std::uint32_t>(uses.size())}};
     pool_.insert(pool_.end(), uses.begin(), uses.end());
@@ -101,10 +104,7 @@ std::optional<std::span<const TrafficBuilder::Step>> TrafficBuilder::steps_insid
   return std::span<const Step>(steps_).subspan(known.steps.first, known.steps.size);
 }
 
-void TrafficBuilder::add_link(LinkId link, double share) {
-  if (weights_[link] <= 0) touched_.push_back(link);
-  weights_[link] += share;
-}
+void TrafficBuilder::add_link(LinkId link, double share) { weights_.add(link, share); }
 
 void TrafficBuilder::use(const network::LinkUse& use, bool between_nodes, double share,
                          SimTime& latency) {
@@ -162,15 +162,14 @@ bool TrafficBuilder::add(const Hop& hop, double share) {
 }
 
 Traffic TrafficBuilder::finish() {
-  std::ranges::sort(touched_);
-  made_.uses.reserve(touched_.size());
+  const std::span<const network::LinkUse> uses = weights_.finish();
+  made_.uses.assign(uses.begin(), uses.end());
   constexpr double no_limit = std::numeric_limits<double>::infinity();
-  double rate = touched_.empty() ? 0 : no_limit;
+  double rate = uses.empty() ? 0 : no_limit;
   double nvlink_rate = no_limit;
-  for (const LinkId link : touched_) {
-    made_.uses.push_back(network::LinkUse{link, weights_[link]});
-    const network::Link& one = graph_.links()[link];
-    const double allows = one.bandwidth.bytes_per_second / weights_[link];
+  for (const network::LinkUse& use : uses) {
+    const network::Link& one = graph_.links()[use.link];
+    const double allows = one.bandwidth.bytes_per_second / use.weight;
     rate = std::min(rate, allows);
     if (one.kind == LinkKind::nvlink) nvlink_rate = std::min(nvlink_rate, allows);
   }
