@@ -1,7 +1,6 @@
 #include "models/nccl/channel_hops.hpp"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "models/nccl/connect.hpp"
@@ -35,8 +34,9 @@ ChannelHops::ChannelHops(const network::Graph& graph, std::span<const Domain> do
 int ChannelHops::rank_of(int node, int local) const { return domains_[at(node)].ranks[at(local)]; }
 
 std::optional<VertexId> ChannelHops::cpu_of(int node, int local) const {
-  const System& system = *plan_.system;
-  const int cpu = local_cpu(system, plan_.land->paths, local);
+  const PlannedCommunicator& plan = plan_.of_node(node);
+  const System& system = *plan.system;
+  const int cpu = local_cpu(system, plan.land->paths, local);
   if (cpu < 0) return std::nullopt;
   // CPUs are counted over all hosts of a node.
   const int host = system.nodes[at(system.cpus[at(cpu)].node)].host;
@@ -48,7 +48,7 @@ std::optional<VertexId> ChannelHops::cpu_of(int node, int local) const {
 std::vector<VertexId> ChannelHops::nics_of(int node, int net) const {
   std::vector<VertexId> nics;
   if (net < 0) return nics;
-  const System& system = *plan_.system;
+  const System& system = *plan_.of_node(node).system;
   const SystemNode& own = system.nodes[at(system.nets[at(net)].node)];
   // A GPU of that host says which node of the cluster it is.
   for (std::size_t local = 0; local < system.gpus.size(); ++local) {
@@ -56,7 +56,8 @@ std::vector<VertexId> ChannelHops::nics_of(int node, int net) const {
     const int host = graph_.node_of(rank_of(node, static_cast<int>(local)));
     const std::int64_t first = system.nets[at(net)].device * plan_.nics_per_device;
     for (std::int64_t i = 0; i < plan_.nics_per_device; ++i) {
-      if (const auto nic = device(graph_, host, DeviceKind::nic, first + i)) nics.push_back(*nic);
+      const auto nic = device(graph_, host, DeviceKind::nic, first + i);
+      if (nic && !graph_.is_down(*nic)) nics.push_back(*nic);
     }
     break;
   }
@@ -65,7 +66,7 @@ std::vector<VertexId> ChannelHops::nics_of(int node, int net) const {
 
 std::vector<VertexId> ChannelHops::nics(int node) const {
   std::vector<VertexId> all;
-  for (std::size_t net = 0; net < plan_.system->nets.size(); ++net) {
+  for (std::size_t net = 0; net < plan_.of_node(node).system->nets.size(); ++net) {
     const auto some = nics_of(node, static_cast<int>(net));
     all.insert(all.end(), some.begin(), some.end());
   }
@@ -92,7 +93,7 @@ void ChannelHops::by_nics(int node, int from, int to, Hop& hop) const {
 
 Hop ChannelHops::inside(int node, int from, int to) const {
   Hop hop{.from_rank = rank_of(node, from), .to_rank = rank_of(node, to)};
-  if (plan_.land->gpu_gpu(from, to).type >= PathType::phb) {
+  if (plan_.of_node(node).land->gpu_gpu(from, to).type >= PathType::phb) {
     hop.out_cpu = cpu_of(node, from);
     hop.in_cpu = cpu_of(node, to);
     if (!plan_.shared_memory) by_nics(node, from, to, hop);
@@ -102,7 +103,8 @@ Hop ChannelHops::inside(int node, int from, int to) const {
 
 bool ChannelHops::between(const End& from, const End& to, double share,
                           const HopVisitor& visit) const {
-  const Landscape& land = *plan_.land;
+  const Landscape& land = *plan_.of_node(from.node).land;
+  const Landscape& land_there = *plan_.of_node(to.node).land;
   Hop hop{.from_rank = rank_of(from.node, from.local),
           .to_rank = rank_of(to.node, to.local),
           .between_nodes = true};
@@ -116,7 +118,7 @@ bool ChannelHops::between(const End& from, const End& to, double share,
   } else if (way.type >= PathType::phb) {
     hop.out_cpu = cpu_of(from.node, from.local);
   }
-  if (land.net_gpu(to.net, to.local).type >= PathType::phb) {
+  if (land_there.net_gpu(to.net, to.local).type >= PathType::phb) {
     hop.in_cpu = cpu_of(to.node, to.local);
   }
   const std::size_t ways = std::max(out.size(), in.size());
@@ -135,7 +137,8 @@ bool ChannelHops::rings(const HopVisitor& visit) const {
   const double share = 1.0 / ring.channel_count();
   for (int channel = 0; channel < ring.channel_count(); ++channel) {
     const auto passage = [&](int node) -> const GraphChannel& {
-      return ring.channels[at(swaps && node % 2 == 1 ? channel ^ 1 : channel)];
+      return plan_.of_node(node)
+          .graphs.ring.channels[at(swaps && node % 2 == 1 ? channel ^ 1 : channel)];
     };
     for (int node = 0; node < nodes; ++node) {
       const GraphChannel& own = passage(node);
@@ -172,8 +175,10 @@ bool ChannelHops::trees(const HopVisitor& visit) const {
     // The first of the chain has the NIC it came in by, another the one it leaves by.
     const auto end = [&](int rank) {
       const bool first = rank % per_node == chain.ranks.front();
+      const GraphChannel& own =
+          plan_.of_node(rank / per_node).graphs.tree.channels[at(channel % searched)];
       return End{rank / per_node, rank % per_node,
-                 first || chain.net_out < 0 ? chain.net_in : chain.net_out};
+                 first || own.net_out < 0 ? own.net_in : own.net_out};
     };
     for (int rank = 0; rank < nodes * per_node; ++rank) {
       const int up = links[at(channel)][at(rank)].up;
@@ -192,19 +197,23 @@ bool ChannelHops::trees(const HopVisitor& visit) const {
 
 bool ChannelHops::nvls_trees(const HopVisitor& visit) const {
   const ChannelGraph& nvls = plan_.graphs.nvls;
-  std::map<int, int> net_of;  // by head
-  for (const GraphChannel& channel : nvls.channels) {
-    net_of.try_emplace(channel.ranks.front(), channel.net_in);
-  }
+  std::vector<int> heads = nvls_heads_of(nvls);
+  std::ranges::sort(heads);
   const auto nodes = static_cast<int>(domains_.size());
-  const double share = 0.5 / static_cast<double>(net_of.size());
+  const double share = 0.5 / static_cast<double>(heads.size());
+  const auto end = [&](int node, int head) {
+    const std::vector<GraphChannel>& own = plan_.of_node(node).graphs.nvls.channels;
+    const auto led = std::ranges::find_if(
+        own, [head](const GraphChannel& channel) { return channel.ranks.front() == head; });
+    return End{node, head, led != own.end() ? led->net_in : own.front().net_in};
+  };
   for (int node = 0; node < nodes; ++node) {
     for (const int tree : {0, 1}) {
       const int above = binary_tree_position(nodes, node, tree).parent;
       if (above < 0) continue;
-      for (const auto& [head, net] : net_of) {
-        if (!between({node, head, net}, {above, head, net}, share, visit) ||
-            !between({above, head, net}, {node, head, net}, share, visit)) {
+      for (const int head : heads) {
+        if (!between(end(node, head), end(above, head), share, visit) ||
+            !between(end(above, head), end(node, head), share, visit)) {
           return false;
         }
       }

@@ -118,6 +118,34 @@ Machine restricted(Machine machine, const CommunicatorShape& shape) {
   return machine;
 }
 
+/// Takes network devices out all of whose NICs are down.
+void drop_nics(std::vector<PciEntry>& devices, const std::vector<int>& absent,
+               std::int64_t nics_per_device) {
+  const auto is_down = [&](const NetEntry& net) {
+    for (std::int64_t i = 0; i < nics_per_device; ++i) {
+      const auto nic = static_cast<int>(net.device * nics_per_device + i);
+      if (std::ranges::find(absent, nic) == absent.end()) return false;
+    }
+    return true;
+  };
+  std::erase_if(devices, [&](PciEntry& device) {
+    const bool was_nic = !device.nets.empty();
+    std::erase_if(device.nets, is_down);
+    drop_nics(device.children, absent, nics_per_device);
+    return was_nic && device.nets.empty() && !device.gpu;
+  });
+}
+
+Machine without_absent_nics(Machine machine, const CommunicatorShape& shape,
+                            std::int64_t nics_per_device) {
+  if (shape.absent_nics.empty()) return machine;
+  const auto& of_host = shape.absent_nics.front();
+  for (CpuEntry& cpu : machine.cpus) {
+    if (cpu.host < of_host.size()) drop_nics(cpu.devices, of_host[cpu.host], nics_per_device);
+  }
+  return machine;
+}
+
 /// Host numbers in the order of the description, as a topology file may name hosts as it likes.
 Machine with_hosts_counted(Machine machine) {
   std::vector<std::uint64_t> hosts;
@@ -166,6 +194,53 @@ std::expected<std::unique_ptr<PlannedCommunicator>, std::string> make_plan(
   if (made->graphs.collnet_direct) inputs.collnet_direct = summary_of(*made->graphs.collnet_direct);
   made->selector = std::make_unique<Selector>(inputs, setup.environment);
   return made;
+}
+
+/// What NCCL's ranks agree on when they have searched: its init.cc, after the second exchange.
+ChannelGraph agreed(const std::vector<const ChannelGraph*>& found) {
+  ChannelGraph made = **std::ranges::min_element(found, {}, &ChannelGraph::channel_count);
+  for (const ChannelGraph* one : found) {
+    made.intra_gbytes_per_second =
+        std::min(made.intra_gbytes_per_second, one->intra_gbytes_per_second);
+    made.inter_gbytes_per_second =
+        std::min(made.inter_gbytes_per_second, one->inter_gbytes_per_second);
+    made.same_channels = made.same_channels && one->same_channels;
+    made.type_intra = std::max(made.type_intra, one->type_intra);
+    made.type_inter = std::max(made.type_inter, one->type_inter);
+    made.cross_nic = std::max(made.cross_nic, one->cross_nic);
+  }
+  return made;
+}
+
+double ring_bandwidth(const PlannedCommunicator& plan) {
+  const ChannelGraph& ring = plan.graphs.ring;
+  return static_cast<double>(ring.inter_gbytes_per_second) * ring.channel_count();
+}
+
+/// The NICs that are down, by node and host; see CommunicatorShape.
+std::vector<std::vector<std::vector<int>>> absent_nics(const network::Graph& graph,
+                                                       std::span<const Domain> domains) {
+  std::vector<std::vector<std::vector<int>>> absent;
+  if (!graph.any_down()) return absent;
+  bool any = false;
+  for (const Domain& domain : domains) {
+    auto& of_node = absent.emplace_back();
+    int host = -1;
+    for (const int rank : domain.ranks) {
+      if (graph.node_of(rank) == host) continue;
+      host = graph.node_of(rank);
+      auto& of_host = of_node.emplace_back();
+      for (const network::VertexId device : graph.devices_of(host)) {
+        if (graph.is_down(device)) of_host.push_back(graph.vertices()[device].index);
+      }
+      any = any || !of_host.empty();
+    }
+  }
+  if (!any) return {};
+  const bool alike =
+      std::ranges::all_of(absent, [&](const auto& of_node) { return of_node == absent.front(); });
+  if (alike) absent.resize(1);
+  return absent;
 }
 
 }  // namespace
@@ -220,6 +295,7 @@ std::optional<CommunicatorShape> shape_of(const network::Graph& graph,
       return std::nullopt;
     }
   }
+  shape.absent_nics = absent_nics(graph, domains);
   return shape;
 }
 
@@ -256,9 +332,22 @@ bool Planner::by_verbs() const {
   return spec_->node.nics->plugin_latency == simcore::SimTime{};
 }
 
+void Planner::note_transports(PlannedCommunicator& plan) const {
+  const Environment& environment = setup_->environment;
+  const bool sockets = uses_sockets(environment, by_verbs());
+  plan.nics_per_device = nics_per_device();
+  plan.shared_memory = environment.shm_disable.value_or(0) == 0;
+  plan.messages_change_rail = !sockets && environment.pxn_disable.value_or(0) == 0 &&
+                              environment.p2p_pxn_level.value_or(2) > 0;
+  plan.queue_pairs = sockets ? 1 : static_cast<int>(environment.ib_qps_per_connection.value_or(1));
+}
+
 Machine Planner::machine_of(const CommunicatorShape& shape) const {
-  if (setup_->machine) return restricted(with_hosts_counted(*setup_->machine), shape);
-  if (given_) return restricted(*given_, shape);
+  const auto taking_part = [&](Machine machine) {
+    return restricted(without_absent_nics(std::move(machine), shape, nics_per_device()), shape);
+  };
+  if (setup_->machine) return taking_part(with_hosts_counted(*setup_->machine));
+  if (given_) return taking_part(*given_);
   MachineChoice choice;
   choice.nodes = static_cast<std::int64_t>(shape.gpus_of_host.size());
   choice.compute_capability = compute_capability_;
@@ -269,12 +358,19 @@ Machine Planner::machine_of(const CommunicatorShape& shape) const {
   const bool sockets = uses_sockets(setup_->environment, by_verbs());
   if (list && by_verbs() && !sockets) keep_nics(machine, *list);
   if (sockets) keep_from_gpu_memory(machine);
-  return restricted(std::move(machine), shape);
+  return taking_part(std::move(machine));
 }
 
 std::expected<const PlannedCommunicator*, std::string> Planner::plan(
     const CommunicatorShape& shape) const {
   if (const auto found = known_.find(shape); found != known_.end()) return found->second.get();
+  auto made = shape.absent_nics.size() > 1 ? agree(shape) : plan_alike(shape);
+  if (!made) return std::unexpected(made.error());
+  return known_.emplace(shape, std::move(*made)).first->second.get();
+}
+
+std::expected<std::unique_ptr<PlannedCommunicator>, std::string> Planner::plan_alike(
+    const CommunicatorShape& shape) const {
   if (shape.ranks_per_node() > most_gpus_of_node) {
     return std::unexpected(
         fmt::format("a node of {} GPUs is more than NCCL's planner takes", shape.ranks_per_node()));
@@ -283,23 +379,54 @@ std::expected<const PlannedCommunicator*, std::string> Planner::plan(
   if (machine.cpus.empty() || static_cast<int>(gpus_of(machine).size()) != shape.ranks_per_node()) {
     return std::unexpected("the machine's description lacks GPUs of the communicator");
   }
-  auto planned = make_plan(machine, shape, *setup_);
-  if (!planned) return std::unexpected(planned.error());
-  auto made = std::move(*planned);
-  made->nics_per_device = nics_per_device();
-  const Environment& environment = setup_->environment;
-  const bool sockets = uses_sockets(environment, by_verbs());
-  made->shared_memory = environment.shm_disable.value_or(0) == 0;
-  made->messages_change_rail = !sockets && environment.pxn_disable.value_or(0) == 0 &&
-                               environment.p2p_pxn_level.value_or(2) > 0;
-  made->queue_pairs = sockets ? 1 : static_cast<int>(environment.ib_qps_per_connection.value_or(1));
-  if (shape.ranks() > 1 && made->graphs.ring.channels.empty()) {
+  auto made = make_plan(machine, shape, *setup_);
+  if (!made) return made;
+  note_transports(**made);
+  if (shape.ranks() > 1 && (*made)->graphs.ring.channels.empty()) {
     return std::unexpected("NCCL's search finds no ring on this machine");
   }
-  if (shape.nodes > 1 && made->system->nets.empty() && setup_->environment.ib_hca) {
-    return std::unexpected("NCCL_IB_HCA leaves no NIC");
+  if (shape.nodes > 1 && (*made)->system->nets.empty()) {
+    if (setup_->environment.ib_hca) return std::unexpected("NCCL_IB_HCA leaves no NIC");
+    if (!shape.absent_nics.empty()) return std::unexpected("every NIC of a node is down");
   }
-  return known_.emplace(shape, std::move(made)).first->second.get();
+  return made;
+}
+
+/// Nodes that lack different NICs: each is planned as if all were like it.
+std::expected<std::unique_ptr<PlannedCommunicator>, std::string> Planner::agree(
+    const CommunicatorShape& shape) const {
+  std::vector<const PlannedCommunicator*> by_node;
+  const PlannedCommunicator* weakest = nullptr;
+  for (const auto& absent : shape.absent_nics) {
+    CommunicatorShape alike = shape;
+    const bool whole = std::ranges::all_of(absent, [](const auto& host) { return host.empty(); });
+    alike.absent_nics.assign(whole ? 0 : 1, absent);
+    const auto found = plan(alike);
+    if (!found) return std::unexpected(found.error());
+    by_node.push_back(*found);
+    if (!weakest || ring_bandwidth(**found) < ring_bandwidth(*weakest)) weakest = *found;
+  }
+  auto made = make_plan(machine_of(weakest->shape), weakest->shape, *setup_);
+  if (!made) return made;
+  PlannedCommunicator& plan = **made;
+  std::vector<const ChannelGraph*> rings, trees, nvls;
+  for (const PlannedCommunicator* one : by_node) {
+    rings.push_back(&one->graphs.ring);
+    trees.push_back(&one->graphs.tree);
+    nvls.push_back(&one->graphs.nvls);
+  }
+  plan.shape = shape;
+  note_transports(plan);
+  plan.graphs.ring = agreed(rings);
+  plan.graphs.tree = agreed(trees);
+  plan.graphs.nvls = agreed(nvls);
+  TuningInputs inputs = weakest->selector->inputs();
+  inputs.ring = summary_of(plan.graphs.ring);
+  inputs.tree = summary_of(plan.graphs.tree);
+  inputs.nvls = summary_of(plan.graphs.nvls);
+  plan.selector = std::make_unique<Selector>(inputs, setup_->environment);
+  plan.by_node = std::move(by_node);
+  return made;
 }
 
 }  // namespace shardsim::nccl

@@ -2,8 +2,12 @@
 // searches on it, and from these its choices.
 //
 // Models: one search for each shape of communicator (which GPUs of a node, how many nodes), kept
-// for the next of that shape. A node is a host, or the hosts of one NVLink domain. Assumes that all
-// nodes of a communicator are alike. Leaves out communicators that NCCL splits from another.
+// for the next of that shape. A node is a host, or the hosts of one NVLink domain. A NIC that was
+// down when the run began is not there for NCCL: nodes that lack NICs search by themselves, and all
+// agree on the fewest channels, the lowest bandwidths and the worst paths that any has found, each
+// keeping its own NICs. Assumes that nodes are alike otherwise, and that trees and NVLS heads run
+// through the GPUs of each as in the weakest. Leaves out communicators that NCCL splits from
+// another.
 #pragma once
 
 #include <cstdint>
@@ -45,6 +49,9 @@ std::optional<NcclSetup> read_setup(const std::string& version,
 struct CommunicatorShape {
   int nodes = 1;                               ///< hosts, or NVLink domains
   std::vector<std::vector<int>> gpus_of_host;  ///< of one node: numbers on each of its hosts
+  /// NICs that are down: numbers on each host of each node; one entry if nodes agree, none if all
+  /// NICs are up.
+  std::vector<std::vector<std::vector<int>>> absent_nics{};
   auto operator<=>(const CommunicatorShape&) const = default;
 
   int ranks_per_node() const;
@@ -70,6 +77,12 @@ struct PlannedCommunicator {
   std::unique_ptr<Landscape> land;
   NodeGraphs graphs;
   std::unique_ptr<Selector> selector;
+  /// What each node has found if they differ; else none, and this is what all have found.
+  std::vector<const PlannedCommunicator*> by_node;
+
+  const PlannedCommunicator& of_node(int node) const {
+    return by_node.empty() ? *this : *by_node[static_cast<std::size_t>(node)];
+  }
 };
 
 class Planner {
@@ -86,11 +99,17 @@ class Planner {
   const NcclSetup& setup() const { return *setup_; }
   /// NCCL drives the NICs itself, without a plugin.
   bool by_verbs() const;
+  /// What the environment says of transports, for the plan's traffic.
+  void note_transports(PlannedCommunicator& plan) const;
   /// The machine of a shape as NCCL finds it: what NCCL_TOPO_DUMP_FILE would hold.
   Machine machine_of(const CommunicatorShape& shape) const;
 
  private:
   std::int64_t nics_per_device() const;
+  std::expected<std::unique_ptr<PlannedCommunicator>, std::string> plan_alike(
+      const CommunicatorShape& shape) const;
+  std::expected<std::unique_ptr<PlannedCommunicator>, std::string> agree(
+      const CommunicatorShape& shape) const;
 
   const network::TopologySpec* spec_ = nullptr;
   std::optional<Machine> given_;

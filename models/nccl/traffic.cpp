@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "models/network/routing_spec.hpp"
+
 namespace shardsim::nccl {
 
 using network::DeviceKind;
@@ -36,7 +38,7 @@ TrafficBuilder::TrafficBuilder(const network::Graph& graph, const network::LinkO
       outages_(outages),
       queue_pairs_(queue_pairs),
       routes_(graph),
-      weights_(graph.links().size(), 0) {}
+      weights_(graph.links().size()) {}
 
 TrafficBuilder::KnownPair& TrafficBuilder::place_of(std::uint64_t ends) {
   const std::size_t mask = known_.size() - 1;
@@ -59,13 +61,15 @@ std::span<const network::LinkUse> TrafficBuilder::ways(VertexId from, VertexId t
   const std::uint64_t ends = std::uint64_t{from} << 32 | to;
   KnownPair& known = place_of(ends);
   if (known.ends != ends) {
+    const bool by_loads = graph_.routing().policy == network::RoutingPolicy::adaptive;
+    const auto loads = by_loads ? weights_.all() : std::span<const double>();
     const std::size_t first = pool_.size();
     const double part = 1.0 / queue_pairs_;
     for (int pair = 0; pair < queue_pairs_; ++pair) {
       for (network::LinkUse one : routes_.ways(from, to,
                                                {.flow = static_cast<std::uint64_t>(pair),
                                                 .outages = outages_,
-                                                .loads = weights_,
+                                                .loads = loads,
                                                 .share = share * part})) {
         one.weight *= part;
         pool_.push_back(one);
@@ -115,10 +119,7 @@ std::optional<std::span<const TrafficBuilder::Step>> TrafficBuilder::steps_insid
   return std::span<const Step>(steps_).subspan(known.steps.first, known.steps.size);
 }
 
-void TrafficBuilder::add_link(LinkId link, double share) {
-  if (weights_[link] <= 0) touched_.push_back(link);
-  weights_[link] += share;
-}
+void TrafficBuilder::add_link(LinkId link, double share) { weights_.add(link, share); }
 
 void TrafficBuilder::use(const network::LinkUse& use, bool between_nodes, double share,
                          SimTime& latency) {
@@ -176,19 +177,18 @@ bool TrafficBuilder::add(const Hop& hop, double share) {
 }
 
 Traffic TrafficBuilder::finish() {
-  std::ranges::sort(touched_);
-  made_.uses.reserve(touched_.size());
+  const std::span<const network::LinkUse> uses = weights_.finish();
+  made_.uses.assign(uses.begin(), uses.end());
   constexpr double no_limit = std::numeric_limits<double>::infinity();
-  double rate = touched_.empty() ? 0 : no_limit;
+  double rate = uses.empty() ? 0 : no_limit;
   double nvlink_rate = no_limit;
-  for (const LinkId link : touched_) {
-    made_.uses.push_back(network::LinkUse{link, weights_[link]});
-    const network::Link& one = graph_.links()[link];
-    const double allows = one.bandwidth.bytes_per_second / weights_[link];
+  for (const network::LinkUse& use : uses) {
+    const network::Link& one = graph_.links()[use.link];
+    const double allows = one.bandwidth.bytes_per_second / use.weight;
     rate = std::min(rate, allows);
     const bool leaves = graph_.vertices()[one.from].kind == DeviceKind::nic;
     if (leaves && one.kind == LinkKind::network) {
-      made_.nic_share = std::max(made_.nic_share, weights_[link]);
+      made_.nic_share = std::max(made_.nic_share, use.weight);
     }
     if (one.kind == LinkKind::nvlink) nvlink_rate = std::min(nvlink_rate, allows);
   }

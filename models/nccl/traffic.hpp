@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "models/nccl/link_weights.hpp"
 #include "models/nccl/ring_plan.hpp"
 #include "models/network/flow_network.hpp"
 #include "models/network/route_finder.hpp"
@@ -93,8 +94,7 @@ class TrafficBuilder {
   std::vector<network::LinkUse> pool_;
   std::vector<std::vector<KnownInside>> inside_;  ///< by shape of the node, by slots of both ends
   std::vector<Step> steps_;
-  std::vector<double> weights_;  ///< by link; 0: not used
-  std::vector<network::LinkId> touched_;
+  LinkWeights weights_;
   Traffic made_;
   simcore::SimTime inside_total_;
   simcore::SimTime between_total_;

@@ -45,6 +45,8 @@ struct Graph::State {
   std::vector<std::size_t> ports;                 ///< by vertex: of a NIC, its port on its switch
   std::vector<std::size_t> used_ports;            ///< by vertex: of a switch
 
+  std::vector<VertexId> down;  ///< NICs that did not come up, in order
+
   NodeShapes shapes;  ///< empty: not found out
   /// By shape, by GPU of the node: slots of the NICs dealt to it.
   std::vector<std::vector<std::vector<std::size_t>>> rails;
@@ -55,6 +57,10 @@ struct Graph::State {
   RouteTerrain terrain() const { return {adjacency, vertices, links}; }
   std::size_t slots_of(int node) const {
     return devices[static_cast<std::size_t>(node + 1)].size();
+  }
+  bool is_down(VertexId nic) const { return std::ranges::binary_search(down, nic); }
+  bool any_down_in(int node) const {
+    return std::ranges::any_of(down, [&](VertexId nic) { return vertices[nic].node == node; });
   }
   Ways search(VertexId from, VertexId to, const LinkOutages* outages) const;
   std::size_t target_port(const Ways& ways) const;
@@ -160,6 +166,14 @@ std::int32_t Graph::shape_of_node(int node) const {
 }
 
 std::size_t Graph::slot_of(VertexId vertex) const { return state_->slots[vertex]; }
+
+void Graph::set_down(VertexId nic) {
+  State& s = *state_;
+  if (s.is_down(nic)) return;
+  s.down.insert(std::ranges::upper_bound(s.down, nic), nic);
+}
+bool Graph::is_down(VertexId nic) const { return state_->is_down(nic); }
+bool Graph::any_down() const { return !state_->down.empty(); }
 
 int Graph::gpu_count() const { return static_cast<int>(state_->gpus.size()); }
 VertexId Graph::gpu(int rank) const { return state_->gpus[static_cast<std::size_t>(rank)]; }
@@ -341,7 +355,7 @@ std::vector<NicDistance> Graph::State::nic_distances(int rank) const {
           if (links[link].kind > worst || seen[slots[v]]) continue;
           seen[slots[v]] = true;
           next.push_back(v);
-          if (vertices[v].kind != DeviceKind::nic || known[slots[v]]) continue;
+          if (vertices[v].kind != DeviceKind::nic || known[slots[v]] || is_down(v)) continue;
           known[slots[v]] = true;
           nics.push_back({worst, hops, v});
         }
@@ -396,7 +410,7 @@ std::vector<VertexId> Graph::rail_nics(int rank) const {
   const int node = node_of(rank);
   const auto local = static_cast<std::size_t>(local_index(rank));
   const std::int32_t shape = shape_of_node(node);
-  if (shape < 0) return s.deal_nics(node)[local];
+  if (shape < 0 || s.any_down_in(node)) return s.deal_nics(node)[local];
   std::vector<VertexId> nics;
   for (const std::size_t slot : s.rails[static_cast<std::size_t>(shape)][local]) {
     nics.push_back(devices_of(node)[slot]);

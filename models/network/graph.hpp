@@ -107,6 +107,11 @@ class Graph {
   /// Place of a device among those of its node.
   std::size_t slot_of(VertexId vertex) const;
 
+  /// A NIC that did not come up: it is dealt to no GPU. Routes do not ask, they go by outages.
+  void set_down(VertexId nic);
+  bool is_down(VertexId nic) const;
+  bool any_down() const;
+
   int gpu_count() const;
   VertexId gpu(int rank) const;
   int node_count() const;
@@ -144,8 +149,8 @@ class Graph {
   /// Of a NIC: its port on its switch, counted in the order in which NICs were joined to that.
   std::size_t port_of(VertexId nic) const;
 
-  /// NICs of the GPU's node, nearest first (as routes are compared), ties by index; empty if the
-  /// node has none or the GPU reaches none of them inside the node.
+  /// NICs of the GPU's node that are up, nearest first (as routes are compared), ties by index;
+  /// empty if the node has none or the GPU reaches none of them inside the node.
   std::vector<VertexId> nics_of(int rank) const;
   /// The nearest NICs dealt out among the GPUs of the node that share them: GPU i of 8 beside 8
   /// NICs has its own rail, 2 GPUs beside 1 NIC share it, 1 GPU beside 4 NICs has all four.

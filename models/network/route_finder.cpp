@@ -9,7 +9,7 @@ namespace shardsim::network {
 
 namespace {
 
-constexpr std::uint32_t no_middle = 0xffffffffU;
+constexpr VertexId nowhere = 0xffffffffU;
 // Beyond so many steps (12 bytes each) all is forgotten and begun anew.
 constexpr std::size_t most_steps = std::size_t{1} << 22U;
 // Hops between two switches up to which no detour through a node can be as short: it takes a hop
@@ -35,14 +35,14 @@ RouteFinder::RouteFinder(const Graph& graph) : graph_(graph), terrain_(graph.ter
 /// Takes the device's links out of its node into account.
 void RouteFinder::note_exits(VertexId device, NodeExits& exits) const {
   const std::int32_t node = terrain_.vertices[device].node;
-  std::uint32_t home = no_middle;
+  VertexId home = nowhere;
   const auto note = [&](const Arc& arc) {
     const Vertex& other = terrain_.vertices[arc.other];
     if (other.node == node) {
       exits.nics_joined = exits.nics_joined || other.kind == DeviceKind::nic;
       return;
     }
-    const bool one_home = home == no_middle || home == arc.other;
+    const bool one_home = home == nowhere || home == arc.other;
     exits.plain = exits.plain && one_home && is_fabric_switch(other) &&
                   terrain_.links[arc.link].kind == LinkKind::network;
     home = arc.other;
@@ -52,24 +52,23 @@ void RouteFinder::note_exits(VertexId device, NodeExits& exits) const {
   for (const Arc& arc : terrain_.adjacency.to(device)) note(arc);
   if (terrain_.vertices[device].kind != DeviceKind::nic) {
     exits.nics_joined = joined_before;
-    exits.plain = exits.plain && home == no_middle;
+    exits.plain = exits.plain && home == nowhere;
     return;
   }
-  if (home == no_middle || contains(exits.leaves, home)) return;
+  if (home == nowhere || contains(exits.leaves, home)) return;
   exits.leaves.push_back(home);
 }
 
-const RouteFinder::NodeExits& RouteFinder::exits_of(std::int32_t node) {
-  const auto index = static_cast<std::size_t>(node);
-  if (index >= exits_.size()) exits_.resize(static_cast<std::size_t>(graph_.node_count()));
-  NodeExits& exits = exits_[index];
-  if (exits.known) return exits;
-  exits.known = exits.plain = true;
+/// Index into exits_.
+std::uint32_t RouteFinder::exits_of(std::int32_t node) {
+  const std::uint32_t number = nodes_.number_of(static_cast<std::uint64_t>(node));
+  if (number < exits_.size()) return number;
+  NodeExits& exits = exits_.emplace_back();
   for (const VertexId device : graph_.devices_of(node)) {
     // Other GPUs than the two ends carry no transit traffic.
     if (terrain_.vertices[device].kind != DeviceKind::gpu) note_exits(device, exits);
   }
-  return exits;
+  return number;
 }
 
 RouteFinder::Port RouteFinder::port_out(VertexId nic) const {
@@ -97,11 +96,10 @@ bool RouteFinder::applies(VertexId from, VertexId to, const RouteRequest& reques
 /// Whether no way through the devices of the two nodes is as short as `hops` between the switches.
 bool RouteFinder::no_detour(VertexId from, const Port& out, VertexId to, const Port& in,
                             std::size_t hops) {
-  const std::int32_t from_node = terrain_.vertices[from].node;
-  const std::int32_t to_node = terrain_.vertices[to].node;
-  exits_of(std::max(from_node, to_node));  // both exist before references are taken
-  const NodeExits& a = exits_of(from_node);
-  const NodeExits& b = exits_of(to_node);
+  const std::uint32_t from_exits = exits_of(terrain_.vertices[from].node);
+  const std::uint32_t to_exits = exits_of(terrain_.vertices[to].node);
+  const NodeExits& a = exits_[from_exits];
+  const NodeExits& b = exits_[to_exits];
   if (!a.plain || !b.plain || out.leaf == from || in.leaf == to) return false;
   if (hops <= shorter_than_nodes) return true;
   if (a.leaves.size() == 1 && b.leaves.size() == 1) return true;
@@ -113,7 +111,6 @@ bool RouteFinder::no_detour(VertexId from, const Port& out, VertexId to, const P
 
 RouteFinder::Middle RouteFinder::search(VertexId from, VertexId to) const {
   Middle found;
-  found.ends = std::uint64_t{from} << 32 | to;
   Ways inner;
   if (from != to) inner = find_ways(terrain_, from, to, {LinkKind::network, false, nullptr});
   found.reached = from == to || inner.levels() > 0;
@@ -129,32 +126,17 @@ RouteFinder::Middle RouteFinder::search(VertexId from, VertexId to) const {
 }
 
 RouteFinder::Middle& RouteFinder::middle(VertexId from, VertexId to) {
-  const std::uint64_t ends = std::uint64_t{from} << 32 | to;
-  if (last_ < middles_.size() && middles_[last_].ends == ends) return middles_[last_];
   if (steps_kept_ > most_steps) {
     middles_.clear();
-    buckets_.clear();
+    ends_.clear();
     steps_kept_ = 0;
   }
-  const auto place_of = [this](std::uint64_t wanted) -> std::uint32_t& {
-    const std::size_t mask = buckets_.size() - 1;
-    std::size_t i = (wanted * 0x9e3779b97f4a7c15U) >> 32 & mask;  // 2^64 / golden ratio
-    while (buckets_[i] != no_middle && middles_[buckets_[i]].ends != wanted) i = (i + 1) & mask;
-    return buckets_[i];
-  };
-  if (2 * middles_.size() >= buckets_.size()) {
-    constexpr std::size_t fewest = 64;
-    buckets_.assign(std::max(fewest, 2 * buckets_.size()), no_middle);
-    for (std::uint32_t i = 0; i < middles_.size(); ++i) place_of(middles_[i].ends) = i;
-  }
-  std::uint32_t& place = place_of(ends);
-  if (place == no_middle) {
-    place = static_cast<std::uint32_t>(middles_.size());
+  const std::uint32_t number = ends_.number_of(std::uint64_t{from} << 32 | to);
+  if (number == middles_.size()) {
     middles_.push_back(search(from, to));
     steps_kept_ += middles_.back().ways.all.size();
   }
-  last_ = place;
-  return middles_[place];
+  return middles_[number];
 }
 
 // --- The choice ---

@@ -15,6 +15,7 @@
 
 #include "models/network/graph.hpp"
 #include "models/network/route_search.hpp"
+#include "models/network/sparse_index.hpp"
 
 namespace shardsim::network {
 
@@ -34,21 +35,18 @@ class RouteFinder {
   };
   /// What ways around the fabric a node could offer.
   struct NodeExits {
-    bool known = false;
-    bool plain = false;            ///< each device that leaves the node does so by one switch
+    bool plain = true;             ///< each device that leaves the node does so by one switch
     bool nics_joined = false;      ///< some of those devices are joined directly
     std::vector<VertexId> leaves;  ///< the switches, each once
   };
   /// All shortest ways between two switches, with room for the links of the two NICs.
   struct Middle {
-    std::uint64_t ends = no_ends;
     bool reached = false;
     Ways ways;
     std::vector<std::vector<LinkUse>> by_port;  ///< the way chosen, by the receiver's port
   };
-  static constexpr std::uint64_t no_ends = ~std::uint64_t{0};
 
-  const NodeExits& exits_of(std::int32_t node);
+  std::uint32_t exits_of(std::int32_t node);
   void note_exits(VertexId device, NodeExits& exits) const;
   bool applies(VertexId from, VertexId to, const RouteRequest& request) const;
   bool no_detour(VertexId from, const Port& out, VertexId to, const Port& in, std::size_t hops);
@@ -62,11 +60,11 @@ class RouteFinder {
 
   const Graph& graph_;
   RouteTerrain terrain_;
-  std::vector<NodeExits> exits_;        ///< by node
-  std::vector<std::uint32_t> buckets_;  ///< index of a middle; open addressing, a power of two
-  std::vector<Middle> middles_;
+  SparseIndex nodes_;
+  std::vector<NodeExits> exits_;  ///< by number of the node
+  SparseIndex ends_;
+  std::vector<Middle> middles_;  ///< by number of its ends
   std::size_t steps_kept_ = 0;
-  std::uint32_t last_ = 0;  ///< middle asked for last
   std::vector<LinkUse> way_;
 };
 

@@ -74,7 +74,7 @@ class Search {
       gpus.push_back((*job.gpus)[static_cast<std::size_t>(rank)]);
     }
     if (gpus.size() < 2) return;
-    auto plan = nccl::CommunicatorPlan::make(graph_, spec);
+    auto plan = plan_of(spec);
     if (!plan) return;  // the run will say so
     std::vector<std::int64_t> costs{role};
     std::vector<const nccl::Traffic*> traffics;
@@ -98,6 +98,13 @@ class Search {
         made.ties.push_back({use.link, number_in(labels_, std::tuple(role, pattern, weight))});
       }
     }
+  }
+
+  /// A cluster whose nodes have shapes has been found to be connected.
+  std::expected<nccl::CommunicatorPlan, nccl::NoRoute> plan_of(
+      const nccl::CommunicatorSpec& spec) const {
+    if (graph_.shape_of_node(0) >= 0) return nccl::CommunicatorPlan::outline(graph_, spec);
+    return nccl::CommunicatorPlan::make(graph_, spec);
   }
 
   template <class Key>

@@ -421,6 +421,10 @@ class Builder {
     if (diagnostics_.has_errors()) return false;
     made_.perturbations =
         resolve(spec().perturb, made_.graph, static_cast<int>(made_.groups.world));
+    for (const network::VertexId nic :
+         nics_down_at_start(made_.perturbations.link_changes, made_.graph)) {
+      made_.graph.set_down(nic);
+    }
     return true;
   }
 

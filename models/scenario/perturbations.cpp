@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "models/network/route_search.hpp"
 #include "simcore/counter_random.hpp"
 
 namespace shardsim::scenario {
@@ -138,6 +139,38 @@ std::vector<Colour> colours_of_ranks(const std::vector<PerturbationSpec>& specs,
     }
   }
   return colours;
+}
+
+std::vector<network::VertexId> nics_down_at_start(const std::vector<network::LinkChange>& changes,
+                                                  const network::Graph& graph) {
+  std::set<network::LinkId> dead;
+  for (const network::LinkChange& change : changes) {
+    if (change.at > SimTime{}) continue;
+    if (graph.links()[change.link].kind != network::LinkKind::network) continue;
+    if (change.bandwidth.bytes_per_second <= 0) dead.insert(change.link);
+  }
+  std::set<network::VertexId> touched;
+  for (const network::LinkId link : dead) {
+    touched.insert({graph.links()[link].from, graph.links()[link].to});
+  }
+  const network::RouteTerrain terrain = graph.terrain();
+  const auto all_dead = [&](std::span<const network::Arc> arcs) {
+    bool any = false;
+    for (const network::Arc& arc : arcs) {
+      if (graph.links()[arc.link].kind != network::LinkKind::network) continue;
+      if (!dead.contains(arc.link)) return false;
+      any = true;
+    }
+    return any;
+  };
+  std::vector<network::VertexId> down;
+  for (const network::VertexId device : touched) {
+    if (graph.vertices()[device].kind != network::DeviceKind::nic) continue;
+    if (all_dead(terrain.adjacency.from(device)) || all_dead(terrain.adjacency.to(device))) {
+      down.push_back(device);
+    }
+  }
+  return down;
 }
 
 std::vector<Colour> colours_of_links(const network::Graph& graph,

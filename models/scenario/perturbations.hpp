@@ -26,6 +26,11 @@ struct Perturbations {
 Perturbations resolve(const std::vector<PerturbationSpec>& specs, const network::Graph& graph,
                       int ranks);
 
+/// NICs whose network links carry nothing, one way or the other, from the start: NCCL, which looks
+/// for NICs then, does not find them.
+std::vector<network::VertexId> nics_down_at_start(const std::vector<network::LinkChange>& changes,
+                                                  const network::Graph& graph);
+
 /// Colours of `ranks` ranks, equal where nothing in `specs` tells them apart.
 std::vector<Colour> colours_of_ranks(const std::vector<PerturbationSpec>& specs, int ranks);
 

@@ -110,12 +110,30 @@ TEST_CASE("GPUs that share NICs unequally are simulated one by one") {
   CHECK(result_of(file) == result_of(file + " --exact-ranks"));
 }
 
-TEST_CASE("a dead link ends with status 1 and a report of who waits") {
-  const ProgramRun run =
-      run_program("run " + first + " --set 'perturb=[{link: \"node[2].nic[0]\", bandwidth: 0 %}]'");
+TEST_CASE("a NIC that dies on the way ends with status 1 and a report of who waits") {
+  const ProgramRun run = run_program(
+      "run " + first + " --set 'perturb=[{link: \"node[2].nic[0]\", bandwidth: 0 %, at: 10 ms}]'");
   CHECK(run.status == 1);
   CHECK(run.messages.find("no route: a collective needs 'node[2].nic[0]'") != std::string::npos);
   CHECK(run.messages.find("waiting for its peers") != std::string::npos);
+}
+
+TEST_CASE("a NIC that is down when the run begins is not chosen, whenever it comes back") {
+  const auto run = [](const std::string& file, const std::string& rest) {
+    return result_of(file + " --set 'perturb=[{link: \"node[2].nic[0]\", bandwidth: 0 %" + rest +
+                     "}]'");
+  };
+  const auto time = [](const std::string& result) {
+    return Json::parse(result)["step"]["time_s"].get<double>();
+  };
+  for (const char* name : {"fsdp2-llama-2-7b-4xdgx-h100", "hsdp-llama-2-7b-4xdgx-h100"}) {
+    CAPTURE(name);
+    const std::string file = shipped_scenario(name);
+    const double down = time(run(file, ""));
+    CHECK(down >= time(result_of(file)));
+    CHECK(time(run(file, ", until: 50 ms")) == down);
+    CHECK(time(run(file + " --exact-ranks", "")) == doctest::Approx(down).epsilon(1e-9));
+  }
 }
 
 TEST_CASE("the trace is JSON with a blank after \"rank\":, steps, kernels and paired arrows") {

@@ -107,6 +107,7 @@ TEST_CASE("points that fail are results with their reasons") {
   CHECK(lines[4]["out_of_memory"]["requested_bytes"].get<double>() > 0);
   const ProgramRun dead =
       run_program("sweep " + shipped_scenario("slow-nic-llama-2-7b-4xdgx-h100") +
+                  " --set 'perturb[0].at=10 ms'"
                   " --over 'perturb[0].bandwidth=0 %,50 %' --json - --quiet");
   CHECK(lines_of(dead.output)[0]["failed"]["kind"] == "no_route");
 }
