@@ -23,8 +23,8 @@ FlowTiming tree_timing(const TimingConstants& constants, const Choice& choice,
   const double channels = equal_channels(choice, t);
   const double copies = channels * constants.copy_gbps / 2 * p.wire_factor;
   const double chunk = std::min(t.bytes / channels, static_cast<double>(choice.chunk_bytes.count));
-  const double loops = std::ceil(t.bytes / channels / std::max(chunk, 1.0));
-  const double apart = tree_sends(t) * asking_us(constants, t, chunk * p.wire_factor);
+  const double loops = tree_messages(choice, t);
+  const double apart = tree_sends(t) * asking_us(constants, t, chunk * p.wire_factor, loops);
   if (choice.protocol != Protocol::simple) {
     made.limit(std::min(wire_gbps(t), copies) * p.efficiency);
     const double moving = us_of(made.flow_bytes, made.cap_gbps);
@@ -57,13 +57,15 @@ FlowTiming multicast_timing(const TimingConstants& constants, CollectiveKind kin
                     constants.multicast_fill * us_of(round, rate);
   if (choice.algorithm == Algorithm::nvls_tree) {
     const double piece = round / channels / std::max(heads, 1);
-    const double asking = asking_us(constants, t, piece);
+    const double loops = std::ceil(t.bytes / round);
+    const double asking = asking_us(constants, t, piece, loops);
+    const bool asks = piece >= constants.network.eager_bytes;
     made.latency_us +=
         2.0 * tree_levels(t.nodes) *
             (t.traffic->between.mean.microseconds() + constants.multicast_network_step_us +
-             (asking > 0 ? constants.network.rendezvous_us : 0) +
+             (asks ? constants.network.rendezvous_us : 0) +
              constants.multicast_network_fill * us_of(round, rate)) +
-        queue_us(std::ceil(t.bytes / round), tree_sends(t) * asking, us_of(t.bytes, rate));
+        queue_us(loops, tree_sends(t) * asking, us_of(t.bytes, rate));
   }
   return made;
 }

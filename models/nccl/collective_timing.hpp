@@ -81,9 +81,9 @@ double equal_channels(const Choice& choice, const TimedTransfer& transfer);
 double ring_crossings(const TimedTransfer& transfer, double steps);
 /// Of the piece that crosses most hops between nodes, in one round.
 Steps ring_steps(cuda::CollectiveKind kind, const TimedTransfer& transfer);
-/// Hops between nodes from the first rank to the last or back, over the channel with most: rings
-/// that enter the first rank's node before that rank come back to it.
-int chain_crossings(const PlannedCommunicator& planned, cuda::CollectiveKind kind);
+/// Hops between nodes from the first rank to the last or back, over that of the first so many
+/// channels that has most: rings that enter the first rank's node before that rank come back to it.
+int chain_crossings(const PlannedCommunicator& planned, cuda::CollectiveKind kind, int channels);
 /// Up and down: as `tree` says, else a chain in a node and binary trees.
 Steps tree_steps(const TimedTransfer& transfer);
 /// Hops from the root of the trees that a communicator's channels use to the farthest rank.
@@ -99,10 +99,19 @@ double steps_us(const TimingConstants& constants, const ProtocolTiming& protocol
                 const Steps& steps, const Traffic& traffic, double wire_bytes);
 /// Channels, the first so many of a graph's, that leave a node by the same network device, at most.
 double channels_per_nic(const ChannelGraph& graph, int channels);
-/// us for which a message of one channel to another node keeps the next from arriving: libraries
-/// that ask the receiver first do so message by message, for all channels of a NIC.
-double asking_us(const TimingConstants& constants, const TimedTransfer& transfer,
-                 double wire_bytes);
+/// us for which a message of one channel to another node keeps the next from arriving, of so many
+/// that the operation sends there: libraries that ask the receiver first do so message by message,
+/// for all channels of a NIC, once a connection's messages are more than the receives that NCCL
+/// posts ahead.
+double asking_us(const TimingConstants& constants, const TimedTransfer& transfer, double wire_bytes,
+                 double messages);
+/// Messages of a ring's channel from one node to the next.
+double ring_messages(cuda::CollectiveKind kind, const Choice& choice,
+                     const TimedTransfer& transfer);
+/// The same of a tree's.
+double tree_messages(const Choice& choice, const TimedTransfer& transfer);
+/// In how many slices, each a message, a ring of the protocol hands on a chunk.
+double slices_of(Protocol protocol, double chunk);
 /// Messages that a NIC sends for each chunk of a channel of trees: in one of two trees a node has a
 /// parent and two children, in the other a parent.
 double tree_sends(const TimedTransfer& transfer);

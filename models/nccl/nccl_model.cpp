@@ -76,9 +76,9 @@ TimedTransfer transfer_of(const cuda::CollectiveSpec& spec, const CommunicatorPl
                           const Operation& operation, const Choice& choice) {
   TimedTransfer made = transfer_of(spec, plan, traffic);
   if (choice.algorithm == Algorithm::tree) made.tree = tree_path(planned);
-  const bool chain =
-      operation.collective == Collective::broadcast || operation.collective == Collective::reduce;
-  if (chain) made.chain_crossings = chain_crossings(planned, spec.kind);
+  if (!in_parts(spec.kind)) {
+    made.chain_crossings = chain_crossings(planned, spec.kind, choice.channels);
+  }
   const ScheduledOperation scheduled = planned.selector->scheduled(operation, choice);
   if (scheduled.elements > 0) {
     const ChannelRange range =
