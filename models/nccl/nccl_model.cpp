@@ -84,6 +84,13 @@ TimedTransfer transfer_of(const cuda::CollectiveSpec& spec, const CommunicatorPl
     const ChannelRange range =
         schedule(planned.selector->schedule_inputs(), std::span(&scheduled, 1)).front();
     made.channels = equal_channels(range);
+    const ChannelPart* fullest = &range.low;
+    for (std::size_t i = 0; const ChannelPart* part : {&range.low, &range.middle, &range.high}) {
+      made.kinds[i++] = {static_cast<double>(part->elements * scheduled.element_bytes),
+                         static_cast<double>(part->chunking.chunk_bytes)};
+      if (part->elements > fullest->elements) fullest = part;
+    }
+    made.chunk_bytes = static_cast<double>(fullest->chunking.chunk_bytes);
     // Every channel of NVLS trees has a piece for each head's NIC.
     made.channels_per_nic = choice.algorithm == Algorithm::ring
                                 ? channels_per_nic(planned.graphs.ring, range.channels())

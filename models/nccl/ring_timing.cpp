@@ -69,17 +69,17 @@ FlowTiming simple_ring(const TimingConstants& constants, CollectiveKind kind, co
   const double channels = equal_channels(choice, t);
   const double messages = ring_messages(kind, choice, t);
   const double rate = std::min(wire_gbps(t), channels * constants.copy_gbps) * p.efficiency;
-  const double largest = std::max(static_cast<double>(choice.chunk_bytes.count), 1.0);
+  const double largest = chunk_of(choice, t);
   FlowTiming made;
   if (!in_parts(kind)) {
     // A chain that chunks go down one after another.
     const double chunk = std::min(largest, t.bytes / channels);
     made.flow_bytes = t.bytes;
     made.limit(rate);
-    made.latency_us =
-        p.start_us + steps_us(constants, p, steps, *t.traffic, chunk) +
-        steps.all() * constants.last_slice * us_of(chunk, rate / channels) +
-        queue_us(messages, asking_us(constants, t, chunk, messages), us_of(t.bytes, rate));
+    made.latency_us = p.start_us + steps_us(constants, p, steps, *t.traffic, chunk) +
+                      steps.all() * constants.last_slice * us_of(chunk, rate / channels) +
+                      queue_us(asked_messages(constants, t.bytes / channels, chunk, 1),
+                               asking_us(constants, t, chunk, messages), us_of(t.bytes, rate));
     return made;
   }
   const double part = t.bytes / channels / t.ranks;
@@ -161,17 +161,16 @@ FlowTiming ring_timing(const TimingConstants& constants, CollectiveKind kind, co
   const double messages = ring_messages(kind, choice, t);
   const double parts = in_parts(kind) ? t.ranks : 1;
   const double per_step = t.bytes / channels / parts;
-  const double chunk =
-      std::clamp(static_cast<double>(choice.chunk_bytes.count), 1.0, std::max(per_step, 1.0));
+  const double chunk = std::clamp(chunk_of(choice, t), 1.0, std::max(per_step, 1.0));
   FlowTiming made;
   made.flow_bytes = (in_parts(kind) ? steps.all() * t.bytes / parts : t.bytes) * p.wire_factor;
   made.limit(std::min(wire_gbps(t), channels * constants.copy_gbps * p.wire_factor) * p.efficiency);
   const double moving = us_of(made.flow_bytes, made.cap_gbps);
   made.latency_us = p.start_us;
   if (!in_parts(kind)) {
-    made.latency_us +=
-        flagged_steps_us(constants, p, steps, *t.traffic, chunk, moving) +
-        queue_us(messages, asking_us(constants, t, chunk * p.wire_factor, messages), moving);
+    made.latency_us += flagged_steps_us(constants, p, steps, *t.traffic, chunk, moving) +
+                       queue_us(asked_messages(constants, per_step, chunk, p.wire_factor),
+                                asking_us(constants, t, chunk * p.wire_factor, messages), moving);
     return made;
   }
   const Rounds rounds = rounds_of(per_step, chunk);

@@ -34,6 +34,11 @@ double equal_channels(const Choice& choice, const TimedTransfer& t) {
   return t.channels > 0 ? t.channels : choice.channels;
 }
 
+double chunk_of(const Choice& choice, const TimedTransfer& t) {
+  const auto chosen = static_cast<double>(choice.chunk_bytes.count);
+  return std::max(1.0, t.chunk_bytes > 0 ? t.chunk_bytes : chosen);
+}
+
 double ring_crossings(const TimedTransfer& t, double steps) {
   if (t.nodes <= 1 || steps < 1) return 0;
   return 1 + std::floor((steps - 1) * t.nodes / t.ranks);
@@ -114,7 +119,7 @@ double channels_per_nic(const ChannelGraph& graph, int channels) {
 }
 
 double ring_messages(CollectiveKind kind, const Choice& choice, const TimedTransfer& t) {
-  const auto chunk = static_cast<double>(std::max<std::int64_t>(choice.chunk_bytes.count, 1));
+  const double chunk = chunk_of(choice, t);
   const double part = t.bytes / equal_channels(choice, t) / (in_parts(kind) ? t.ranks : 1);
   const double rounds = std::ceil(part / chunk);
   if (!in_parts(kind)) return rounds;
@@ -128,7 +133,7 @@ double slices_of(Protocol protocol, double chunk) {
 }
 
 double tree_messages(const Choice& choice, const TimedTransfer& t) {
-  const auto chunk = static_cast<double>(std::max<std::int64_t>(choice.chunk_bytes.count, 1));
+  const double chunk = chunk_of(choice, t);
   return std::ceil(t.bytes / equal_channels(choice, t) / chunk);
 }
 
@@ -140,6 +145,13 @@ double asking_us(const TimingConstants& constants, const TimedTransfer& t, doubl
 }
 
 double tree_sends(const TimedTransfer& t) { return t.nodes > 2 ? 2 : 1; }
+
+double asked_messages(const TimingConstants& constants, double bytes, double chunk,
+                      double wire_factor) {
+  const double full = std::floor(bytes / chunk);
+  const double rest = (bytes - full * chunk) * wire_factor;
+  return full + (rest >= constants.network.eager_bytes ? 1 : 0);
+}
 
 double queue_us(double count, double apart_us, double moving) {
   if (count <= 1) return 0;

@@ -65,7 +65,7 @@ ChunkCosts ring_costs(const TimingConstants& constants, CollectiveKind kind, con
       std::min(wire_gbps(t) / channels, constants.copy_gbps * p.wire_factor) * p.efficiency;
   const double pace = wire / p.wire_factor;
   per_byte(costs, Work::move) = ps_of(pace);
-  const auto largest = static_cast<double>(choice.chunk_bytes.count);
+  const double largest = chunk_of(choice, t);
   const double messages = ring_messages(kind, choice, t);
   if (in_parts(kind)) {
     set_hops(costs, constants, p, t, simple ? 0.5 : p.overlap, messages);
@@ -102,7 +102,7 @@ ChunkCosts tree_costs(const TimingConstants& constants, const Choice& choice,
   set_hops(costs, constants, p, t, simple ? 1 - constants.tree_fill : 1, tree_messages(choice, t),
            tree_sends(t));
   if (!simple) {
-    const auto largest = static_cast<double>(choice.chunk_bytes.count);
+    const double largest = chunk_of(choice, t);
     hide_steps(costs, constants, p, tree_steps(t), t, std::min(t.bytes / channels, largest),
                us_of(t.bytes / channels, pace));
   }
@@ -122,9 +122,7 @@ ChunkCosts pat_costs(const TimingConstants& constants, const Choice& choice,
 ChunkCosts multicast_costs(const TimingConstants& constants, CollectiveKind kind,
                            const Choice& choice, const TimedTransfer& t, int heads) {
   const double channels = equal_channels(choice, t);
-  const double loops =
-      std::ceil(t.bytes / channels / heads /
-                static_cast<double>(std::max<std::int64_t>(choice.chunk_bytes.count, 1)));
+  const double loops = std::ceil(t.bytes / channels / heads / chunk_of(choice, t));
   const bool both = kind == CollectiveKind::all_reduce;
   const double efficiency =
       both ? constants.multicast_efficiency : constants.multicast_gather_efficiency;
