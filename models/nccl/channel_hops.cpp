@@ -73,6 +73,22 @@ std::vector<VertexId> ChannelHops::nics(int node) const {
   return all;
 }
 
+// A GPU with NVLinks to both, by the widest way.
+int ChannelHops::between_by_nvlink(int from, int to) const {
+  int best = from;
+  float widest = 0;
+  for (int middle = 0; middle < static_cast<int>(plan_.system->gpus.size()); ++middle) {
+    if (middle == from || middle == to) continue;
+    const Path& first = plan_.land->gpu_gpu(from, middle);
+    const Path& second = plan_.land->gpu_gpu(middle, to);
+    if (first.type != PathType::nvl || second.type != PathType::nvl) continue;
+    const float width = std::min(first.gbytes_per_second, second.gbytes_per_second);
+    if (width > widest) best = middle;
+    widest = std::max(widest, width);
+  }
+  return best;
+}
+
 // Without memory that both share, NCCL sends to the GPU's own NIC, from there to the other's.
 void ChannelHops::by_nics(int node, int from, int to, Hop& hop) const {
   const auto nearest = [this, node](int local) -> std::optional<VertexId> {
@@ -97,6 +113,8 @@ Hop ChannelHops::inside(int node, int from, int to) const {
     hop.out_cpu = cpu_of(node, from);
     hop.in_cpu = cpu_of(node, to);
     if (!plan_.shared_memory) by_nics(node, from, to, hop);
+  } else if (plan_.land->gpu_gpu(from, to).type == PathType::nvb) {
+    hop.via_rank = rank_of(node, between_by_nvlink(from, to));
   }
   return hop;
 }

@@ -50,6 +50,7 @@ class ChannelHops {
   int rank_of(int node, int local) const;
   std::optional<network::VertexId> cpu_of(int node, int local) const;
   std::vector<network::VertexId> nics_of(int node, int net) const;
+  int between_by_nvlink(int from, int to) const;
   void by_nics(int node, int from, int to, Hop& hop) const;
   bool between(const End& from, const End& to, double share, const HopVisitor& visit) const;
 

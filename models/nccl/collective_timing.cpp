@@ -22,22 +22,23 @@ FlowTiming tree_timing(const TimingConstants& constants, const Choice& choice,
   // A channel reduces and copies at once: half of its threads for each direction.
   const double channels = equal_channels(choice, t);
   const double copies = channels * constants.copy_gbps / 2 * p.wire_factor;
-  const double chunk = std::min(t.bytes / channels, static_cast<double>(choice.chunk_bytes.count));
-  const double loops = std::ceil(t.bytes / channels / std::max(chunk, 1.0));
-  const double apart = tree_sends(t) * asking_us(constants, t, chunk * p.wire_factor);
+  const double chunk = std::min(t.bytes / channels, chunk_of(choice, t));
+  const double loops = tree_messages(choice, t);
+  const double apart = tree_sends(t) * asking_us(constants, t, chunk * p.wire_factor, loops);
+  const double asked = asked_messages(constants, t.bytes / channels, chunk, p.wire_factor);
   if (choice.protocol != Protocol::simple) {
     made.limit(std::min(wire_gbps(t), copies) * p.efficiency);
     const double moving = us_of(made.flow_bytes, made.cap_gbps);
     made.latency_us = p.start_us +
                       flagged_steps_us(constants, p, steps, *t.traffic, chunk, moving) +
-                      queue_us(loops, apart, moving);
+                      queue_us(asked, apart, moving);
     return made;
   }
   const double rate = std::min(wire_gbps(t, p.efficiency), copies * p.efficiency);
   made.limit(rate);
   made.latency_us = p.start_us + steps_us(constants, p, steps, *t.traffic, chunk) +
                     steps.all() * constants.tree_fill * us_of(chunk, rate / channels) +
-                    queue_us(loops, apart, us_of(made.flow_bytes, rate));
+                    queue_us(asked, apart, us_of(made.flow_bytes, rate));
   return made;
 }
 
@@ -51,19 +52,20 @@ FlowTiming multicast_timing(const TimingConstants& constants, CollectiveKind kin
   made.flow_bytes = t.bytes;
   made.limit(rate);
   const double channels = equal_channels(choice, t);
-  const double round = std::min(
-      static_cast<double>(choice.chunk_bytes.count) * channels * std::max(heads, 1), t.bytes);
+  const double round = std::min(chunk_of(choice, t) * channels * std::max(heads, 1), t.bytes);
   made.latency_us = constants.multicast_start_us + t.traffic->inside.mean.microseconds() +
                     constants.multicast_fill * us_of(round, rate);
   if (choice.algorithm == Algorithm::nvls_tree) {
     const double piece = round / channels / std::max(heads, 1);
-    const double asking = asking_us(constants, t, piece);
+    const double loops = std::ceil(t.bytes / round);
+    const double asking = asking_us(constants, t, piece, loops);
+    const bool asks = piece >= constants.network.eager_bytes;
     made.latency_us +=
         2.0 * tree_levels(t.nodes) *
             (t.traffic->between.mean.microseconds() + constants.multicast_network_step_us +
-             (asking > 0 ? constants.network.rendezvous_us : 0) +
+             (asks ? constants.network.rendezvous_us : 0) +
              constants.multicast_network_fill * us_of(round, rate)) +
-        queue_us(std::ceil(t.bytes / round), tree_sends(t) * asking, us_of(t.bytes, rate));
+        queue_us(loops, tree_sends(t) * asking, us_of(t.bytes, rate));
   }
   return made;
 }
@@ -113,16 +115,24 @@ double pat_us(const PatProgram& program, double ps_per_byte, const TimingConstan
 FlowTiming pat_timing(const TimingConstants& constants, CollectiveKind kind, const Choice& choice,
                       const TimedTransfer& t) {
   const double channels = equal_channels(choice, t);
-  const auto part = std::max<std::int64_t>(1, std::llround(t.bytes / t.ranks / channels));
-  const std::int64_t chunk = std::max<std::int64_t>(choice.chunk_bytes.count, 1);
-  const PatProgram program({*collective_of(kind), part, chunk, 1}, t.ranks);
   const double ps_per_byte = 1e3 * channels / wire_gbps(t);
+  // A channel with less to carry may carry it in smaller chunks, and so take longer.
+  double longest = 0;
+  const auto run = [&](double bytes, double chunk_bytes) {
+    const auto part = std::max<std::int64_t>(1, std::llround(bytes));
+    const auto chunk = std::max<std::int64_t>(1, std::llround(chunk_bytes));
+    const PatProgram program({*collective_of(kind), part, chunk, 1}, t.ranks);
+    longest = std::max(longest, pat_us(program, ps_per_byte, constants, t));
+  };
+  for (const ChannelKind& channel : t.kinds) {
+    if (channel.bytes > 0) run(channel.bytes, channel.chunk_bytes);
+  }
+  if (longest <= 0) run(t.bytes / t.ranks / channels, chunk_of(choice, t));
   FlowTiming made;
   made.flow_bytes = t.bytes * (t.ranks - 1) / t.ranks;
   made.limit(wire_gbps(t));
-  const double all = pat_us(program, ps_per_byte, constants, t);
   made.latency_us = constants.ring[Protocol::simple].start_us +
-                    std::max(0.0, all - us_of(made.flow_bytes, wire_gbps(t)));
+                    std::max(0.0, longest - us_of(made.flow_bytes, wire_gbps(t)));
   return made;
 }
 

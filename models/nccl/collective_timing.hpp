@@ -22,6 +22,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "models/cuda/program.hpp"
@@ -50,6 +51,12 @@ struct Steps {
   double all() const { return inside + between; }
 };
 
+/// Channels that carry alike.
+struct ChannelKind {
+  double bytes = 0;  ///< of each, of a rank's part for all-gather and reduce-scatter
+  double chunk_bytes = 0;
+};
+
 /// What data an operation moves, and where.
 struct TimedTransfer {
   double bytes = 0;  ///< S: the larger side of a rank
@@ -61,7 +68,9 @@ struct TimedTransfer {
       std::nullopt;  ///< hops from a tree's root to the rank farthest from it
   /// Hops between nodes of a broadcast's or reduction's chain; without: nodes - 1.
   std::optional<int> chain_crossings = std::nullopt;
-  double channels = 0;  ///< all that channels carry over what the fullest one does; 0: as chosen
+  double channels = 0;     ///< all that channels carry over what the fullest one does; 0: as chosen
+  double chunk_bytes = 0;  ///< of the fullest channel; 0: as chosen
+  std::array<ChannelKind, 3> kinds{};       ///< of channels; unused ones are empty
   double channels_per_nic = 1;              ///< that leave a node by the same NIC, at most
   double driven_gbps = 0;                   ///< of the flow, by what drives its NICs; 0: no limit
   double message_chunk_bytes = 512 * 1024;  ///< NCCL_P2P_NVL_CHUNKSIZE or another's
@@ -77,13 +86,14 @@ double wire_gbps(const TimedTransfer& transfer, double nvlink_share);
 /// Does every step move a part of the data for each rank, rather than all of it?
 bool in_parts(cuda::CollectiveKind kind);
 double equal_channels(const Choice& choice, const TimedTransfer& transfer);
+double chunk_of(const Choice& choice, const TimedTransfer& transfer);
 /// Hops between nodes of so many steps around a ring, at most.
 double ring_crossings(const TimedTransfer& transfer, double steps);
 /// Of the piece that crosses most hops between nodes, in one round.
 Steps ring_steps(cuda::CollectiveKind kind, const TimedTransfer& transfer);
-/// Hops between nodes from the first rank to the last or back, over the channel with most: rings
-/// that enter the first rank's node before that rank come back to it.
-int chain_crossings(const PlannedCommunicator& planned, cuda::CollectiveKind kind);
+/// Hops between nodes from the first rank to the last or back, over that of the first so many
+/// channels that has most: rings that enter the first rank's node before that rank come back to it.
+int chain_crossings(const PlannedCommunicator& planned, cuda::CollectiveKind kind, int channels);
 /// Up and down: as `tree` says, else a chain in a node and binary trees.
 Steps tree_steps(const TimedTransfer& transfer);
 /// Hops from the root of the trees that a communicator's channels use to the farthest rank.
@@ -99,13 +109,25 @@ double steps_us(const TimingConstants& constants, const ProtocolTiming& protocol
                 const Steps& steps, const Traffic& traffic, double wire_bytes);
 /// Channels, the first so many of a graph's, that leave a node by the same network device, at most.
 double channels_per_nic(const ChannelGraph& graph, int channels);
-/// us for which a message of one channel to another node keeps the next from arriving: libraries
-/// that ask the receiver first do so message by message, for all channels of a NIC.
-double asking_us(const TimingConstants& constants, const TimedTransfer& transfer,
-                 double wire_bytes);
+/// us for which a message of one channel to another node keeps the next from arriving, of so many
+/// that the operation sends there: libraries that ask the receiver first do so message by message,
+/// for all channels of a NIC, once a connection's messages are more than the receives that NCCL
+/// posts ahead.
+double asking_us(const TimingConstants& constants, const TimedTransfer& transfer, double wire_bytes,
+                 double messages);
+/// Messages of a ring's channel from one node to the next.
+double ring_messages(cuda::CollectiveKind kind, const Choice& choice,
+                     const TimedTransfer& transfer);
+/// The same of a tree's.
+double tree_messages(const Choice& choice, const TimedTransfer& transfer);
+/// In how many slices, each a message, a ring of the protocol hands on a chunk.
+double slices_of(Protocol protocol, double chunk);
 /// Messages that a NIC sends for each chunk of a channel of trees: in one of two trees a node has a
 /// parent and two children, in the other a parent.
 double tree_sends(const TimedTransfer& transfer);
+/// Of `bytes` in chunks the messages that must be asked for.
+double asked_messages(const TimingConstants& constants, double bytes, double chunk,
+                      double wire_factor);
 /// What `count` chunks on a channel that come `apart_us` apart take beyond `moving`, which is all
 /// of their data's.
 double queue_us(double count, double apart_us, double moving);

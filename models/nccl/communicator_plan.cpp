@@ -34,10 +34,10 @@ class Places {
         Place& place = places_[rank];
         place.domain = d;
         place.local = static_cast<int>(i);
-        if (nics.empty()) continue;
-        place.nic = nics.front();
-        const Rail rail{graph.node_of(rank), graph.vertices()[nics.front()].index};
-        rails_.try_emplace(rail, rank);
+        for (const VertexId nic : nics) {
+          rails_.try_emplace(Rail{graph.node_of(rank), graph.vertices()[nic].index}, rank);
+        }
+        place.nics = std::move(nics);
       }
     }
   }
@@ -46,14 +46,17 @@ class Places {
   int local(int rank) const { return places_.at(rank).local; }
   bool apart(int a, int b) const { return places_.at(a).domain != places_.at(b).domain; }
 
+  /// By how many NICs a message comes to a rank: its parts are dealt out over them.
+  std::size_t ways(int to) const { return std::max<std::size_t>(1, places_.at(to).nics.size()); }
+
   /// The devices that a message passes. Between nodes it leaves by the NIC of the receiver's rail
   /// if the GPU beside that can be reached by NVLink (NCCL's PXN), else by the sender's own.
-  std::vector<VertexId> chain(int from, int to) const {
+  std::vector<VertexId> chain(int from, int to, std::size_t way) const {
     std::vector<VertexId> devices{graph_.gpu(from)};
-    if (const auto in_nic = places_.at(to).nic; apart(from, to) && in_nic) {
-      const int via = rank_on_rail(from, *in_nic);
-      if (const auto out_nic = places_.at(via).nic) {
-        devices.insert(devices.end(), {graph_.gpu(via), *out_nic, *in_nic});
+    if (const auto& in = places_.at(to).nics; apart(from, to) && !in.empty()) {
+      const int via = rank_on_rail(from, in[way]);
+      if (const auto& out = places_.at(via).nics; !out.empty()) {
+        devices.insert(devices.end(), {graph_.gpu(via), same_rail(out, in[way], way), in[way]});
       }
     }
     devices.push_back(graph_.gpu(to));
@@ -64,9 +67,16 @@ class Places {
   struct Place {
     std::size_t domain = 0;
     int local = 0;
-    std::optional<VertexId> nic;
+    std::vector<VertexId> nics;
   };
   using Rail = std::pair<int, std::int32_t>;  ///< host, index of its NIC
+
+  VertexId same_rail(const std::vector<VertexId>& nics, VertexId other, std::size_t way) const {
+    const auto found = std::ranges::find_if(nics, [this, other](VertexId nic) {
+      return graph_.vertices()[nic].index == graph_.vertices()[other].index;
+    });
+    return found == nics.end() ? nics[way % nics.size()] : *found;
+  }
 
   int rank_on_rail(int sender, VertexId to_nic) const {
     const auto found = rails_.find(Rail{graph_.node_of(sender), graph_.vertices()[to_nic].index});
@@ -238,13 +248,16 @@ std::optional<NoRoute> CommunicatorPlan::add_messages(TrafficBuilder& builder, s
       const int from = ranks[i];
       const int to = ranks[(i + step) % ranks.size()];
       const bool apart = places.apart(from, to);
-      const bool added =
-          channels && !apart
-              ? builder.add(
-                    channels->inside(places.domain(from), places.local(from), places.local(to)), 1)
-              : builder.add_chain(places.chain(from, to), apart, 1);
-      if (!added) {
-        return NoRoute{spec_.role, from, to};
+      if (channels && !apart) {
+        const Hop hop = channels->inside(places.domain(from), places.local(from), places.local(to));
+        if (!builder.add(hop, 1)) return NoRoute{spec_.role, from, to};
+        continue;
+      }
+      const std::size_t ways = apart ? places.ways(to) : 1;
+      for (std::size_t way = 0; way < ways; ++way) {
+        if (!builder.add_chain(places.chain(from, to, way), apart, 1 / static_cast<double>(ways))) {
+          return NoRoute{spec_.role, from, to};
+        }
       }
     }
   }

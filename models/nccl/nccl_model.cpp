@@ -76,14 +76,21 @@ TimedTransfer transfer_of(const cuda::CollectiveSpec& spec, const CommunicatorPl
                           const Operation& operation, const Choice& choice) {
   TimedTransfer made = transfer_of(spec, plan, traffic);
   if (choice.algorithm == Algorithm::tree) made.tree = tree_path(planned);
-  const bool chain =
-      operation.collective == Collective::broadcast || operation.collective == Collective::reduce;
-  if (chain) made.chain_crossings = chain_crossings(planned, spec.kind);
+  if (!in_parts(spec.kind)) {
+    made.chain_crossings = chain_crossings(planned, spec.kind, choice.channels);
+  }
   const ScheduledOperation scheduled = planned.selector->scheduled(operation, choice);
   if (scheduled.elements > 0) {
     const ChannelRange range =
         schedule(planned.selector->schedule_inputs(), std::span(&scheduled, 1)).front();
     made.channels = equal_channels(range);
+    const ChannelPart* fullest = &range.low;
+    for (std::size_t i = 0; const ChannelPart* part : {&range.low, &range.middle, &range.high}) {
+      made.kinds[i++] = {static_cast<double>(part->elements * scheduled.element_bytes),
+                         static_cast<double>(part->chunking.chunk_bytes)};
+      if (part->elements > fullest->elements) fullest = part;
+    }
+    made.chunk_bytes = static_cast<double>(fullest->chunking.chunk_bytes);
     // Every channel of NVLS trees has a piece for each head's NIC.
     made.channels_per_nic = choice.algorithm == Algorithm::ring
                                 ? channels_per_nic(planned.graphs.ring, range.channels())

@@ -14,6 +14,8 @@
 // Rounds of chunks follow each other on the same ways.
 #pragma once
 
+#include <cstdint>
+
 #include "models/nccl/collective_timing.hpp"
 
 namespace shardsim::nccl {
@@ -24,11 +26,24 @@ struct RingWays {
   double between = 0;
   double room = 0;  ///< of going to another node and back instead of `chunks` steps
   double chunks = 1;
-  double asking = 0;  ///< of a chunk that waits for the chunk before to have been asked for
+  double asking = 0;       ///< of a chunk that waits for the chunk before to have been asked for
+  double asking_last = 0;  ///< the same of the last of its messages alone
 };
 
+/// A part goes on where another has come to: it crosses no hop more than steps lead to.
+enum class Way : std::uint8_t { whole, part };
+
 /// What `steps` steps take beyond moving, on the longest way.
-double longest_way_us(const RingWays& ways, const TimedTransfer& transfer, double steps);
+double longest_way_us(const RingWays& ways, const TimedTransfer& transfer, double steps,
+                      Way way = Way::whole);
+
+/// The same of rounds of full chunks and a round of a smaller one after them.
+struct RoundsWays {
+  double full = 0;
+  double rest = 0;
+};
+RoundsWays longest_ways_us(const RingWays& full, double full_steps, const RingWays& rest,
+                           double rest_steps, const TimedTransfer& transfer);
 
 FlowTiming ring_timing(const TimingConstants& constants, cuda::CollectiveKind kind,
                        const Choice& choice, const TimedTransfer& transfer);

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <map>
+#include <span>
 
 #include "models/nccl/collective_timing.hpp"
 #include "models/nccl/connect.hpp"
@@ -33,6 +34,11 @@ double equal_channels(const Choice& choice, const TimedTransfer& t) {
   return t.channels > 0 ? t.channels : choice.channels;
 }
 
+double chunk_of(const Choice& choice, const TimedTransfer& t) {
+  const auto chosen = static_cast<double>(choice.chunk_bytes.count);
+  return std::max(1.0, t.chunk_bytes > 0 ? t.chunk_bytes : chosen);
+}
+
 double ring_crossings(const TimedTransfer& t, double steps) {
   if (t.nodes <= 1 || steps < 1) return 0;
   return 1 + std::floor((steps - 1) * t.nodes / t.ranks);
@@ -45,12 +51,14 @@ Steps ring_steps(CollectiveKind kind, const TimedTransfer& t) {
   return {all - between, between};
 }
 
-int chain_crossings(const PlannedCommunicator& planned, CollectiveKind kind) {
+int chain_crossings(const PlannedCommunicator& planned, CollectiveKind kind, int channels) {
   const int nodes = planned.shape.nodes;
   if (nodes == 1) return 0;
   const bool spreads = kind == CollectiveKind::broadcast;
+  const std::vector<GraphChannel>& rings = planned.graphs.ring.channels;
+  const auto used = std::min(static_cast<std::size_t>(channels), rings.size());
   const bool comes_back =
-      std::ranges::any_of(planned.graphs.ring.channels, [spreads](const GraphChannel& channel) {
+      std::ranges::any_of(std::span(rings).first(used), [spreads](const GraphChannel& channel) {
         return (spreads ? channel.ranks.front() : channel.ranks.back()) != 0;
       });
   return comes_back ? nodes : nodes - 1;
@@ -110,12 +118,40 @@ double channels_per_nic(const ChannelGraph& graph, int channels) {
   return most;
 }
 
-double asking_us(const TimingConstants& constants, const TimedTransfer& t, double wire_bytes) {
-  const bool asks = wire_bytes >= constants.network.eager_bytes;
+double ring_messages(CollectiveKind kind, const Choice& choice, const TimedTransfer& t) {
+  const double chunk = chunk_of(choice, t);
+  const double part = t.bytes / equal_channels(choice, t) / (in_parts(kind) ? t.ranks : 1);
+  const double rounds = std::ceil(part / chunk);
+  if (!in_parts(kind)) return rounds;
+  return rounds * ring_steps(kind, t).all() * slices_of(choice.protocol, std::min(part, chunk));
+}
+
+double slices_of(Protocol protocol, double chunk) {
+  // A slice has a 32nd of its steps' buffer at least (device/prims_simple.h).
+  constexpr double least_slice = 32 * 1024;
+  return protocol == Protocol::simple && chunk > least_slice ? 2 : 1;
+}
+
+double tree_messages(const Choice& choice, const TimedTransfer& t) {
+  const double chunk = chunk_of(choice, t);
+  return std::ceil(t.bytes / equal_channels(choice, t) / chunk);
+}
+
+double asking_us(const TimingConstants& constants, const TimedTransfer& t, double wire_bytes,
+                 double messages) {
+  const bool asks =
+      wire_bytes >= constants.network.eager_bytes && messages > steps_per_buffer && t.nodes > 1;
   return asks ? t.channels_per_nic * constants.network.rendezvous_us : 0;
 }
 
 double tree_sends(const TimedTransfer& t) { return t.nodes > 2 ? 2 : 1; }
+
+double asked_messages(const TimingConstants& constants, double bytes, double chunk,
+                      double wire_factor) {
+  const double full = std::floor(bytes / chunk);
+  const double rest = (bytes - full * chunk) * wire_factor;
+  return full + (rest >= constants.network.eager_bytes ? 1 : 0);
+}
 
 double queue_us(double count, double apart_us, double moving) {
   if (count <= 1) return 0;

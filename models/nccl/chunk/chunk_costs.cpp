@@ -1,6 +1,7 @@
 #include "models/nccl/chunk/chunk_costs.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace shardsim::nccl {
 
@@ -20,9 +21,10 @@ double& per_byte(ChunkCosts& costs, Work work) {
   return costs.channel.ps_per_byte[static_cast<std::size_t>(work)];
 }
 
-/// Hops of the protocol: inside, and between nodes, where a NIC sends `sends` messages a chunk.
+/// Hops of the protocol: inside, and between nodes, where a connection carries so many messages
+/// and a NIC `sends` for a chunk.
 void set_hops(ChunkCosts& costs, const TimingConstants& constants, const ProtocolTiming& p,
-              const TimedTransfer& t, double overlap, double sends = 1) {
+              const TimedTransfer& t, double overlap, double messages, double sends = 1) {
   const Traffic& traffic = *t.traffic;
   HopCost cost;
   cost.burst_bytes = p.burst_bytes;
@@ -34,7 +36,8 @@ void set_hops(ChunkCosts& costs, const TimingConstants& constants, const Protoco
   cost.fixed_ps = eager * ps_per_us;
   cost.long_bytes = constants.network.eager_bytes / p.wire_factor;
   cost.long_ps = constants.network.rendezvous_us * ps_per_us;
-  cost.apart_ps = asking_us(constants, t, constants.network.eager_bytes) * ps_per_us * sends;
+  cost.apart_ps =
+      asking_us(constants, t, constants.network.eager_bytes, messages) * ps_per_us * sends;
   hop(costs, ConnectionKind::between) = cost;
 }
 
@@ -62,9 +65,10 @@ ChunkCosts ring_costs(const TimingConstants& constants, CollectiveKind kind, con
       std::min(wire_gbps(t) / channels, constants.copy_gbps * p.wire_factor) * p.efficiency;
   const double pace = wire / p.wire_factor;
   per_byte(costs, Work::move) = ps_of(pace);
-  const auto largest = static_cast<double>(choice.chunk_bytes.count);
+  const double largest = chunk_of(choice, t);
+  const double messages = ring_messages(kind, choice, t);
   if (in_parts(kind)) {
-    set_hops(costs, constants, p, t, simple ? 0.5 : p.overlap);
+    set_hops(costs, constants, p, t, simple ? 0.5 : p.overlap, messages);
     if (!simple) return costs;
     per_byte(costs, Work::keep) = ps_of(own_copy_gbps(constants, kind, t.byte_type));
     costs.end_us =
@@ -74,7 +78,7 @@ ChunkCosts ring_costs(const TimingConstants& constants, CollectiveKind kind, con
     return costs;
   }
   per_byte(costs, Work::keep) = per_byte(costs, Work::move);
-  set_hops(costs, constants, p, t, simple ? 1 - constants.last_slice : 1);
+  set_hops(costs, constants, p, t, simple ? 1 - constants.last_slice : 1, messages);
   if (!simple) {
     hide_steps(costs, constants, p, ring_steps(kind, t), t, std::min(t.bytes / channels, largest),
                us_of(t.bytes / channels, pace));
@@ -95,9 +99,10 @@ ChunkCosts tree_costs(const TimingConstants& constants, const Choice& choice,
   const double pace = std::min(links / channels, copies) / p.wire_factor;
   per_byte(costs, Work::move) = ps_of(pace);
   per_byte(costs, Work::keep) = ps_of(pace);
-  set_hops(costs, constants, p, t, simple ? 1 - constants.tree_fill : 1, tree_sends(t));
+  set_hops(costs, constants, p, t, simple ? 1 - constants.tree_fill : 1, tree_messages(choice, t),
+           tree_sends(t));
   if (!simple) {
-    const auto largest = static_cast<double>(choice.chunk_bytes.count);
+    const double largest = chunk_of(choice, t);
     hide_steps(costs, constants, p, tree_steps(t), t, std::min(t.bytes / channels, largest),
                us_of(t.bytes / channels, pace));
   }
@@ -110,12 +115,14 @@ ChunkCosts pat_costs(const TimingConstants& constants, const Choice& choice,
   ChunkCosts costs;
   costs.start_us = p.start_us;
   per_byte(costs, Work::move) = ps_of(wire_gbps(t) / equal_channels(choice, t));
-  set_hops(costs, constants, p, t, 0);
+  set_hops(costs, constants, p, t, 0, 0);
   return costs;
 }
 
-ChunkCosts multicast_costs(const TimingConstants& constants, CollectiveKind kind, double channels,
-                           const TimedTransfer& t, int heads) {
+ChunkCosts multicast_costs(const TimingConstants& constants, CollectiveKind kind,
+                           const Choice& choice, const TimedTransfer& t, int heads) {
+  const double channels = equal_channels(choice, t);
+  const double loops = std::ceil(t.bytes / channels / heads / chunk_of(choice, t));
   const bool both = kind == CollectiveKind::all_reduce;
   const double efficiency =
       both ? constants.multicast_efficiency : constants.multicast_gather_efficiency;
@@ -136,7 +143,7 @@ ChunkCosts multicast_costs(const TimingConstants& constants, CollectiveKind kind
   between.long_bytes = constants.network.eager_bytes;
   between.long_ps = constants.network.rendezvous_us * ps_per_us;
   between.apart_ps =
-      tree_sends(t) * asking_us(constants, t, constants.network.eager_bytes) * ps_per_us;
+      tree_sends(t) * asking_us(constants, t, constants.network.eager_bytes, loops) * ps_per_us;
   hop(costs, ConnectionKind::between) = between;
   return costs;
 }
@@ -145,13 +152,12 @@ ChunkCosts multicast_costs(const TimingConstants& constants, CollectiveKind kind
 
 ChunkCosts chunk_costs(const TimingConstants& constants, CollectiveKind kind, const Choice& choice,
                        const TimedTransfer& transfer, int nvls_heads) {
-  const double channels = equal_channels(choice, transfer);
   switch (choice.algorithm) {
     case Algorithm::tree:
       return tree_costs(constants, choice, transfer);
     case Algorithm::nvls:
     case Algorithm::nvls_tree:
-      return multicast_costs(constants, kind, channels, transfer, std::max(nvls_heads, 1));
+      return multicast_costs(constants, kind, choice, transfer, std::max(nvls_heads, 1));
     case Algorithm::pat:
       return pat_costs(constants, choice, transfer);
     default:

@@ -44,8 +44,7 @@ int channels_per_peer(const PlannedCommunicator& planned, const Environment& env
   }
   if (planned.shape.nodes > 1) {
     if (environment.channels_per_net_peer) {
-      return power_of_two_up(
-          std::min(least, static_cast<int>(*environment.channels_per_net_peer)));
+      return power_of_two_up(std::min(least, static_cast<int>(*environment.channels_per_net_peer)));
     }
     const auto each = static_cast<float>(environment.p2p_per_channel_net_bw.value_or(14));
     float rate = 0;

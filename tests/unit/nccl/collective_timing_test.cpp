@@ -130,6 +130,23 @@ TEST_CASE("a message that must ask first waits for the answer, and keeps its NIC
   CHECK(message_stretch(timing_constants(80, &nics).network) == 1);
 }
 
+TEST_CASE("NVLSTree's steps between nodes take the network's software and questions too") {
+  Traffic traffic = traffic_of(100);
+  traffic.nvlink_rate = traffic.rate;
+  network::NicSpec nics;
+  const auto latency = [&](double software_us, double asking_us) {
+    nics.software_latency = simcore::SimTime::from_seconds(software_us * 1e-6);
+    nics.rendezvous_latency = simcore::SimTime::from_seconds(asking_us * 1e-6);
+    const TimedTransfer transfer{1e9, 32, 4, &traffic};
+    return flow_timing(timing_constants(90, &nics), CollectiveKind::all_reduce,
+                       choice_of(Algorithm::nvls_tree, Protocol::simple), transfer, 8)
+        .latency_us;
+  };
+  // Four nodes: two steps up, two down.
+  CHECK(latency(9, 0) - latency(4, 0) == doctest::Approx(4 * 5));
+  CHECK(latency(4, 3) - latency(4, 0) >= 4 * 3);
+}
+
 TEST_CASE("all-to-all between nodes costs a proxy's time for each peer there") {
   const Traffic traffic = traffic_of(1);
   TimingConstants constants = plain();

@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include "models/nccl/chunk/message_schedule.hpp"
 #include "models/nccl/graph_xml.hpp"
 #include "models/nccl/nccl_model.hpp"
 #include "models/nccl/topology_xml.hpp"
@@ -69,17 +70,25 @@ class SetUpCluster {
     return timing.latency.microseconds() + timing.flow_bytes / rate * 1e6;
   }
 
-  /// Rings' bytes on links of a kind, per byte of the flow.
-  double on_links(network::LinkKind kind) const {
+  /// Of the pattern's links, calls `visit` with each and its bytes per byte of the flow.
+  template <class Visit>
+  void each_link(Pattern pattern, const Visit& visit) const {
     const Planner own = planner();
     CommunicatorPlan ranks = world();
     ranks.follow(own);
-    const auto traffic = ranks.traffic(Pattern::ring);
+    const auto traffic = ranks.traffic(pattern);
     REQUIRE(traffic.has_value());
-    double sum = 0;
     for (const network::LinkUse& use : (*traffic)->uses) {
-      if (graph.links()[use.link].kind == kind) sum += use.weight;
+      visit(graph.links()[use.link], use.weight);
     }
+  }
+
+  /// Bytes on links of a kind, per byte of the flow.
+  double on_links(network::LinkKind kind, Pattern pattern = Pattern::ring) const {
+    double sum = 0;
+    each_link(pattern, [&](const network::Link& link, double weight) {
+      if (link.kind == kind) sum += weight;
+    });
     return sum;
   }
 
@@ -273,6 +282,86 @@ TEST_CASE("messages: NCCL_P2P_LL_THRESHOLD, NCCL_MAX_P2P_NCHANNELS") {
   CHECK(carried_out({{"NCCL_P2P_LL_THRESHOLD", "1000000"}}, 8 << 18).protocol == "LL");
   CHECK(carried_out({}, 1 << 20).channels == 32);
   CHECK(carried_out({{"NCCL_MAX_P2P_NCHANNELS", "4"}}, 1 << 20).channels == 4);
+}
+
+TEST_CASE("NCCL_SHM_DISABLE: GPUs that do not reach each other send by their NICs") {
+  const auto on_network = [](const Variables& variables) {
+    return SetUpCluster("dgx-h100", 1, variables).on_links(network::LinkKind::network);
+  };
+  CHECK(on_network({{"NCCL_SHM_DISABLE", "1"}}) == 0);
+  CHECK(on_network({{"NCCL_P2P_DISABLE", "1"}}) == 0);
+  CHECK(on_network({{"NCCL_P2P_DISABLE", "1"}, {"NCCL_SHM_DISABLE", "1"}}) > 0);
+}
+
+TEST_CASE("NCCL_P2P_PXN_LEVEL=0: messages leave by the NIC of their own GPU") {
+  const auto by_nvlink = [](const Variables& variables) {
+    const SetUpCluster cluster("dgx-h100", 2, variables);
+    return cluster.on_links(network::LinkKind::nvlink, Pattern::all_pairs);
+  };
+  const double with = by_nvlink({});
+  CHECK(by_nvlink({{"NCCL_P2P_PXN_LEVEL", "1"}}) == doctest::Approx(with));
+  // 16 x 7 messages of a node's own, to and from a switch; 16 x 7 that change rail besides.
+  CHECK(with == doctest::Approx(2 * 2 * 16 * 7));
+  CHECK(by_nvlink({{"NCCL_P2P_PXN_LEVEL", "0"}}) == doctest::Approx(2 * 16 * 7));
+  CHECK(by_nvlink({{"NCCL_PXN_DISABLE", "1"}}) == doctest::Approx(2 * 16 * 7));
+}
+
+TEST_CASE("NCCL_IB_QPS_PER_CONNECTION: queue pairs spread over the ways of a fabric that hashes") {
+  const auto used = [](const char* count) {
+    const SetUpCluster cluster("h100-fat-tree", 16, {{"NCCL_IB_QPS_PER_CONNECTION", count}});
+    double fullest = 0;
+    double sum = 0;
+    cluster.each_link(Pattern::ring, [&](const network::Link& link, double weight) {
+      const auto& vertices = cluster.graph.vertices();
+      if (vertices[link.from].kind != network::DeviceKind::network_switch) return;
+      if (vertices[link.to].kind != network::DeviceKind::network_switch) return;
+      fullest = std::max(fullest, weight);
+      sum += weight;
+    });
+    return std::pair(fullest, sum);
+  };
+  const auto [one_fullest, one_sum] = used("1");
+  const auto [many_fullest, many_sum] = used("16");
+  CHECK(many_sum == doctest::Approx(one_sum));
+  CHECK(many_fullest < one_fullest);
+}
+
+TEST_CASE("NCCL_NET=Socket: data pass the CPU, as fast as its threads copy") {
+  const Variables sockets{{"NCCL_NET", "Socket"}};
+  const SetUpCluster plain("dgx-h100", 2, {});
+  const SetUpCluster slow("dgx-h100", 2, sockets);
+  CHECK(slow.on_links(network::LinkKind::pcie) > plain.on_links(network::LinkKind::pcie));
+  // An all-reduce of 16 ranks puts 1.875 bytes on the NICs for each byte; eight proxies a node.
+  const double GB = static_cast<double>(GiB);
+  const double us = all_reduce_us("dgx-h100", 2, sockets);
+  CHECK(us > 1.875 * GB / (8 * 1.6e3) * 0.99);
+  CHECK(us < 1.875 * GB / (8 * 1.6e3) * 1.5);
+  const double faster =
+      all_reduce_us("dgx-h100", 2, {{"NCCL_NET", "Socket"}, {"NCCL_SOCKET_NTHREADS", "4"}});
+  CHECK(us / faster > 3);
+  CHECK(all_reduce_us("dgx-h100", 2, {{"NCCL_IB_DISABLE", "1"}}) == doctest::Approx(us));
+  // Small operations take the kernel's way through TCP.
+  CHECK(all_reduce_us("dgx-h100", 2, sockets, 8) > all_reduce_us("dgx-h100", 2, {}, 8) + 20);
+}
+
+TEST_CASE("NCCL_P2P_NVL_CHUNKSIZE: how much must come in before the rest follows") {
+  const auto us = [](const Variables& variables) {
+    return SetUpCluster("dgx-h100", 1, variables).time_us(CollectiveKind::sendrecv, 64 << 20);
+  };
+  CHECK(us({{"NCCL_P2P_NVL_CHUNKSIZE", "131072"}}) < us({}));
+  CHECK(us({{"NCCL_P2P_PCI_CHUNKSIZE", "131072"}}) == us({}));
+}
+
+TEST_CASE("NCCL_NCHANNELS_PER_NET_PEER: into how many parts a message to another node is cut") {
+  const auto parts = [](const Variables& variables) {
+    const SetUpCluster cluster("dgx-h100", 2, variables);
+    const Planner planner = cluster.planner();
+    const MessageRules rules = message_rules(cluster.plan(planner), planner.setup().environment);
+    return cut_message(rules, 64 << 20).parts;
+  };
+  CHECK(parts({}) == 4);
+  CHECK(parts({{"NCCL_NCHANNELS_PER_NET_PEER", "1"}}) == 1);
+  CHECK(parts({{"NCCL_P2P_PER_CHANNEL_NET_BW", "50"}}) == 1);
 }
 
 TEST_CASE("the planner plans a shape once, and refuses what the machine does not have") {

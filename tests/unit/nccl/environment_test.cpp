@@ -93,7 +93,7 @@ TEST_CASE("numbers that NCCL would misread or clamp are errors") {
   const std::map<std::string, std::string> wrong{
       {"NCCL_BUFFSIZE", "4M"},  {"NCCL_NTHREADS", "100"},        {"NCCL_NTHREADS ", "1"},
       {"NCCL_CROSS_NIC", "3"},  {"NCCL_MAX_NCHANNELS", "65"},    {"NCCL_P2P_LEVEL", "NEAR"},
-      {"NCCL_CTA_POLICY", "x"}, {"NCCL_NETDEVS_POLICY", "MAX:0"}};
+      {"NCCL_SHM_DISABLE", "x"}, {"NCCL_NETDEVS_POLICY", "MAX:0"}};
   for (const auto& [name, value] : wrong) {
     CAPTURE(name);
     CHECK(read({{name, value}}).diagnostics.all().size() == 1);
@@ -106,6 +106,15 @@ TEST_CASE("levels are names, or the numbers of old") {
   CHECK(parse_path_level("9") == PathType::sys);
   CHECK_FALSE(parse_path_level("NET").has_value());
   CHECK_FALSE(parse_path_level("pxb").has_value());
+}
+
+TEST_CASE("variables that this model does not heed are named, with the reason") {
+  const Reading reading = read({{"NCCL_CTA_POLICY", "ZERO"}, {"NCCL_IB_TC", "106"}});
+  REQUIRE(reading.diagnostics.all().size() == 2);
+  CHECK_FALSE(reading.diagnostics.has_errors());
+  for (const simcore::Diagnostic& one : reading.diagnostics.all()) {
+    CHECK(one.message.find("has no effect in this model, because") != std::string::npos);
+  }
 }
 
 TEST_CASE("names that NCCL does not have are pointed out, others' are not") {
