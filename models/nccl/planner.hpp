@@ -99,13 +99,13 @@ class Planner {
   const NcclSetup& setup() const { return *setup_; }
   /// NCCL drives the NICs itself, without a plugin.
   bool by_verbs() const;
-  /// What the environment says of transports, for the plan's traffic.
-  void note_transports(PlannedCommunicator& plan) const;
   /// The machine of a shape as NCCL finds it: what NCCL_TOPO_DUMP_FILE would hold.
   Machine machine_of(const CommunicatorShape& shape) const;
 
  private:
   std::int64_t nics_per_device() const;
+  /// What the environment says of transports, for the traffic of the plan.
+  void note_transports(PlannedCommunicator& plan) const;
   std::expected<std::unique_ptr<PlannedCommunicator>, std::string> plan_alike(
       const CommunicatorShape& shape) const;
   std::expected<std::unique_ptr<PlannedCommunicator>, std::string> agree(

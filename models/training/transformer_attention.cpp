@@ -95,7 +95,7 @@ ValueId LayerBuilder::fused_attention(Projections projections, AttentionKind kin
   op.saved = inputs;
   op.saved.push_back(output);
   op.saved.push_back(statistic);
-  op.kept_by_selective = true;
+  op.kept_by_selective = context_.selective_keeps_attention;
   op.forward = {attention_kernel(shape_, context_, kind, Pass::forward)};
   add_fused_attention_backward(op, kind, inputs.size() == 1);
   return output;

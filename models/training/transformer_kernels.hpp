@@ -45,6 +45,7 @@ struct KernelContext {
   std::int64_t batch = 1;
   std::int64_t sequence_length = 1;
   bool compiled = false;
+  bool selective_keeps_attention = true;
   CpuSpec cpu;
 
   std::int64_t tokens() const { return batch * sequence_length; }

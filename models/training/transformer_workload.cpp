@@ -24,6 +24,7 @@ KernelContext make_context(const WorkloadSpec& spec, const CpuSpec& cpu) {
   context.batch = spec.micro_batch_size;
   context.sequence_length = spec.sequence_length.value_or(1);
   context.compiled = spec.compile;
+  context.selective_keeps_attention = spec.selective_keeps_attention;
   context.cpu = cpu;
   return context;
 }

@@ -13,11 +13,17 @@ using simcore::Diagnostics;
 namespace {
 
 /// Keys that only make sense for a model: beside prescribed times they would be ignored.
-constexpr std::array<std::string_view, 10> model_keys{
-    "sequence_length",      "micro_batch_size", "activation_checkpointing",
-    "checkpoint_every",     "precision",        "attention",
-    "recompute_early_stop", "compile",          "loss_bytes_per_logit",
-    "loss_metrics"};
+constexpr std::array<std::string_view, 11> model_keys{"sequence_length",
+                                                      "micro_batch_size",
+                                                      "activation_checkpointing",
+                                                      "checkpoint_every",
+                                                      "precision",
+                                                      "attention",
+                                                      "recompute_early_stop",
+                                                      "selective_keeps_attention",
+                                                      "compile",
+                                                      "loss_bytes_per_logit",
+                                                      "loss_metrics"};
 
 void check_source(const WorkloadSpec& spec, const ConfigNode& node, Diagnostics& diagnostics) {
   if (!spec.model && !spec.explicit_times) {
@@ -68,6 +74,10 @@ void WorkloadSpec::describe(simcore::Fields<WorkloadSpec>& fields) {
   fields.optional("recompute_early_stop", &WorkloadSpec::recompute_early_stop,
                   "Recomputation ends once every saved value is there again (PyTorch since 2.1, "
                   "non-reentrant). Set to false for reentrant checkpointing.");
+  fields.optional("selective_keeps_attention", &WorkloadSpec::selective_keeps_attention,
+                  "Selective checkpointing keeps what fused attention returns. torchtitan's list "
+                  "did not name cuDNN's attention before December 2025: set to false for such a "
+                  "kernel.");
   fields.optional("precision", &WorkloadSpec::precision,
                   "Element type of compute; fp8 means the blocks' linear layers, all else bf16.");
   fields.optional(

@@ -28,6 +28,7 @@ struct WorkloadSpec {
   Checkpointing activation_checkpointing = Checkpointing::none;
   std::int64_t checkpoint_every = 1;
   bool recompute_early_stop = true;
+  bool selective_keeps_attention = true;
   Precision precision = Precision::bf16;
   AttentionKind attention = AttentionKind::flash;
   bool compile = false;

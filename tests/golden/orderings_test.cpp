@@ -64,6 +64,25 @@ TEST_CASE("a larger micro-batch is faster per token: 1, 2, 4, 8, 16") {
   CHECK(last / eight == doctest::Approx(8600.0 / 8250).epsilon(0.05));
 }
 
+TEST_CASE("two sequences of 8,192 tokens at a time are faster than one, by as much as published") {
+  // 8 H100 of 96 GB, Llama 3 8B, eager: 5,251 tokens/s with one (github.com/pytorch/torchtitan/
+  // pull/699) and, in the same month, 5,762 with two (benchmarks/llama3_h100_202412_torchtitan.md).
+  const Settings run{"cluster.topology=hgx-h100-96gb-hbm2e",
+                     "workload.compile=false",
+                     "workload.activation_checkpointing=selective",
+                     "training.optimizer_implementation=foreach",
+                     "training.gradient_clipping=true",
+                     "allocator.expandable_segments=true"};
+  const auto with = [&](const char* sequences) {
+    return throughput("fsdp2-llama-3-8b-1xdgx-h100",
+                      run + Settings{std::string("workload.micro_batch_size=") + sequences});
+  };
+  const double one = with("1");
+  const double two = with("2");
+  CHECK(two > 1.03 * one);
+  CHECK(two / one == doctest::Approx(5762.0 / 5251).epsilon(0.06));
+}
+
 TEST_CASE("fp8 linear layers are faster than bf16, by less than twice") {
   // 8 H100 of 96 GB, Llama 3.1 8B, 8,192 tokens, micro-batch 2, compiled: 6,667 and 8,532 tokens/s
   // (github.com/pytorch/torchtitan, benchmarks/llama3_h100_202412_torchtitan.md).
@@ -93,36 +112,50 @@ TEST_CASE("eight H100 train more than twice as fast as eight A100") {
 }
 
 TEST_CASE("a GPU does a little less the more nodes there are: 1, 2, 4, 8, 16") {
-  // MPT 7B on A100 of 40 GB, micro-batch 18, everything recomputed, bf16 reductions, on 4, 8 and 16
-  // nodes: 3,725, 3,665 and 3,623 tokens/s. MPT 760M, micro-batch 12, on 1, 2, 4, 8 and 16: 30,173,
-  // 29,607, 29,648, 29,344 and 28,940.
-  const Settings run =
-      foundry + Settings{"cluster.topology=oci-a100-40gb", "training.reduce_dtype=bf16",
-                         "workload.micro_batch_size=8", "workload.activation_checkpointing=full"};
-  const double one = throughput(mpt, run + Settings{"cluster.nodes=1"});
-  double last = 1.01 * one;  // the second node halves the optimizer's shard, which may outweigh all
-  for (const int nodes : {2, 4, 8, 16}) {
-    const double now = throughput(mpt, run + Settings{"cluster.nodes=" + std::to_string(nodes)});
+  // MPT 760M on A100 of 40 GB, micro-batch 12, nothing recomputed, bf16 reductions, four
+  // micro-batches a step on one node and one on others: 30,173, 29,607, 29,648, 29,344 and 28,940
+  // tokens/s. Between 2 and 4 nodes the published order is within its noise.
+  const Settings run = foundry + Settings{"workload.model=mpt-760m",
+                                          "cluster.topology=oci-a100-40gb",
+                                          "training.reduce_dtype=bf16",
+                                          "workload.micro_batch_size=12",
+                                          "workload.activation_checkpointing=none",
+                                          "steps.measure=4"};
+  const auto on = [&](int nodes) {
+    return throughput(mpt, run + Settings{"cluster.nodes=" + std::to_string(nodes),
+                                          nodes == 1 ? "workload.gradient_accumulation=4"
+                                                     : "workload.gradient_accumulation=1"});
+  };
+  const double one = on(1);
+  double last = one;
+  for (const auto& [nodes, published] :
+       {std::pair{2, 29607.0}, {4, 29648.0}, {8, 29344.0}, {16, 28940.0}}) {
+    CAPTURE(nodes);
+    const double now = on(nodes);
     CHECK(now < last);
+    CHECK(now / one == doctest::Approx(published / 30173).epsilon(0.06));
     last = now;
   }
-  CHECK(last / one == doctest::Approx(28940.0 / 30173).epsilon(0.04));
 }
 
 TEST_CASE("backward prefetch before the gradient is faster than after, and that than none") {
   // Y. Zhao et al., "PyTorch FSDP: Experiences on Scaling Fully Sharded Data Parallel", VLDB 2023
-  // (arXiv 2304.11277), 5.3: prefetching in backward speeds up GPT-175B. Four nodes whose network
-  // the gathers nearly fill.
+  // (arXiv 2304.11277), 5.3: about 18 % more TFLOP/s from prefetching in backward, for GPT-175B in
+  // bf16 on A100s of 80 GB. Their nodes have 2 Tbit/s, these 1.6.
   const auto with = [](const std::string& when) {
-    return throughput("pairs/prefetch-on",
-                      {"training.strategy=fsdp1", "training.backward_prefetch=" + when});
+    return throughput("fsdp1-mpt-7b-1xdgx-a100",
+                      Settings{"cluster.topology=oci-a100-80gb", "cluster.nodes=16",
+                               "workload.model={family: gpt, layers: 96, hidden: 12288, heads: 96, "
+                               "vocabulary: 50000}",
+                               "workload.micro_batch_size=1", "training.reduce_dtype=bf16",
+                               "training.backward_prefetch=" + when});
   };
   const double pre = with("pre");
   const double post = with("post");
   const double none = with("none");
   CHECK(pre >= post);
   CHECK(post >= none);
-  CHECK(pre > 1.03 * none);
+  CHECK(pre / none == doctest::Approx(1.18).epsilon(0.09));
 }
 
 }  // namespace

@@ -220,8 +220,8 @@ void compare_attention(const CsvTable& table, std::size_t row, Models& models, R
     return report.leave_out("less than one wave of blocks");
   }
   double operations = flops(work);
-  double predicted = model->time(work).duration.seconds() +
-                     serving_copy_seconds(*model, name, work);
+  double predicted =
+      model->time(work).duration.seconds() + serving_copy_seconds(*model, name, work);
   if (pass == "fwd+bwd") {
     work.backward = true;
     operations += flops(work);

@@ -5,9 +5,13 @@
 #include <cmath>
 #include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "models/scenario/accuracy/interval_widening.hpp"
 
 namespace shardsim::scenario {
 
@@ -123,7 +127,8 @@ std::string describe(const RunFacts& run, const std::vector<const Residual*>& ro
 }
 
 ForecastInterval interval_from(const RunFacts& run, const std::vector<const Residual*>& rows,
-                               const Nearness& how, bool known, double confidence) {
+                               const Nearness& how, const ResidualTable& table, double confidence) {
+  const bool known = knows_generation(table, run.generation);
   const std::vector<double> weights = group_weights(rows);
   std::vector<double> logs;
   for (const Residual* row : rows) {
@@ -137,13 +142,18 @@ ForecastInterval interval_from(const RunFacts& run, const std::vector<const Resi
     spread += weights[i] * (logs[i] - mean) * (logs[i] - mean);
   }
   const auto groups = static_cast<double>(group_count(rows));
-  const double variance = spread * groups / (groups - 1) * (1 + 1 / groups);
-  double half = student_t_quantile((1 + confidence) / 2, groups - 1) * std::sqrt(variance);
+  const IntervalWidening wider = widening(run, rows, table);
+  const double variance = spread * groups / (groups - 1) * (1 + 1 / groups) + wider.variance;
+  double half =
+      wider.factor * student_t_quantile((1 + confidence) / 2, groups - 1) * std::sqrt(variance);
   if (!how.family) half *= unseen;
   if (!known) half *= unseen;
-  const bool comparable = how.family && how.hardware != Hardware::any;
-  return {std::exp(mean - half), std::exp(mean + half), rows.size(), comparable,
-          describe(run, rows, how, known)};
+  const bool comparable = how.family && how.hardware != Hardware::any && wider.reasons.empty();
+  std::string what = describe(run, rows, how, known);
+  if (!wider.reasons.empty()) {
+    what += fmt::format("; wider: {}", fmt::join(wider.reasons, ", "));
+  }
+  return {std::exp(mean - half), std::exp(mean + half), rows.size(), comparable, std::move(what)};
 }
 
 /// Of the normal distribution, by bisection of its distribution function.
@@ -179,7 +189,7 @@ std::optional<ForecastInterval> forecast_interval(const RunFacts& run, const Res
       if (is_near(run, row.run, how)) rows.push_back(&row);
     }
     if (group_count(rows) < fewest_groups) continue;
-    return interval_from(run, rows, how, knows_generation(table, run.generation), confidence);
+    return interval_from(run, rows, how, table, confidence);
   }
   return std::nullopt;
 }

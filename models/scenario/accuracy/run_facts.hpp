@@ -17,6 +17,7 @@ struct RunFacts {
   std::string precision;
   /// The GPU's matrix products are calibrated on training runs, of it or of its generation.
   bool calibrated = false;
+  bool cpu_offload = false;  ///< of parameters; no published run with a residual has it
 };
 
 /// "FSDP" for FSDP1 and FSDP2 alike.

@@ -1,5 +1,6 @@
 #include "models/scenario/validation/mapping_rules.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
@@ -18,13 +19,25 @@ void MappingRule::describe(simcore::Fields<MappingRule>& fields) {
                   "Columns and the patterns of which one must match the text; `*` stands for any "
                   "text. Left out: always.");
   fields.optional("refuse", &MappingRule::refuse, "Why such a run cannot be simulated.");
+  fields.optional("refuse_time", &MappingRule::refuse_time,
+                  "Why its step time cannot be forecast, while its memory can.");
   fields.optional("set", &MappingRule::set, "Keys of the scenario and their values.");
+}
+
+bool MappingRule::applies_to(const TrainingRun& run) const {
+  return std::ranges::all_of(when, [&run](const auto& condition) {
+    const auto& [column, patterns] = condition;
+    return std::ranges::any_of(
+        patterns, [&](const std::string& pattern) { return matches(pattern, run.text(column)); });
+  });
 }
 
 void MappingRule::check(const MappingRule& rule, const simcore::ConfigNode& node,
                         simcore::Diagnostics& diagnostics) {
-  if (rule.refuse.has_value() == !rule.set.empty()) {
-    diagnostics.error(node.where(), "expected either 'refuse' or 'set'");
+  const int given =
+      int{rule.refuse.has_value()} + int{rule.refuse_time.has_value()} + int{!rule.set.empty()};
+  if (given != 1) {
+    diagnostics.error(node.where(), "expected one of 'refuse', 'refuse_time' and 'set'");
   }
 }
 
@@ -36,6 +49,13 @@ void MemoryRule::describe(simcore::Fields<MemoryRule>& fields) {
 void MappingRules::describe(simcore::Fields<MappingRules>& fields) {
   fields.required("rules", &MappingRules::rules, "Applied in order.");
   fields.optional("memory", &MappingRules::memory, "What published peaks of memory count.");
+}
+
+std::optional<std::string> MappingRules::why_no_time(const TrainingRun& run) const {
+  for (const MappingRule& rule : rules) {
+    if (rule.refuse_time && rule.applies_to(run)) return rule.refuse_time;
+  }
+  return std::nullopt;
 }
 
 std::optional<MemoryFigure> MappingRules::figure(std::string_view peak_memory_kind) const {

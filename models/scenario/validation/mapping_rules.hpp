@@ -1,9 +1,10 @@
 // How published training runs become scenarios: rules as data (`validation/training_rules.yaml`).
 //
-// A rule looks at the text of columns and either sets keys of the scenario or refuses the run with
-// a reason. Rules apply in order, so that a later one can be more precise than an earlier one; the
-// first refusal that applies is the run's. Nothing in a rule names a single run: what a rule sets
-// is what the run's source says about itself, or what its framework does by default.
+// A rule looks at the text of columns and either sets keys of the scenario or refuses the run, or
+// its step time alone, with a reason. Rules apply in order, so that a later one can be more precise
+// than an earlier one; the first refusal that applies is the run's. Nothing in a rule names a
+// single run: what a rule sets is what the run's source says about itself, or what its framework
+// does by default.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,10 @@ struct MappingRule {
   /// Column: patterns, one of which must match its text. All columns must match.
   std::map<std::string, std::vector<std::string>> when;
   std::optional<std::string> refuse;       ///< why such a run cannot be simulated
+  std::optional<std::string> refuse_time;  ///< why its step time cannot be forecast, but its memory
   std::map<std::string, std::string> set;  ///< dotted key of the scenario: value
+
+  bool applies_to(const TrainingRun& run) const;
 
   static void describe(simcore::Fields<MappingRule>& fields);
   static void check(const MappingRule& rule, const simcore::ConfigNode& node,
@@ -47,6 +51,8 @@ struct MappingRules {
   std::vector<MemoryRule> memory;  ///< the first that matches counts
   static void describe(simcore::Fields<MappingRules>& fields);
 
+  /// The first reason not to forecast the run's step time while its memory can be.
+  std::optional<std::string> why_no_time(const TrainingRun& run) const;
   /// Nothing if no rule says what `peak_memory_kind` means.
   std::optional<MemoryFigure> figure(std::string_view peak_memory_kind) const;
 };

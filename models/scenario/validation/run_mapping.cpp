@@ -74,15 +74,6 @@ class Mapping {
   const Settings& settings() const { return settings_; }
 
  private:
-  bool applies(const MappingRule& rule) const {
-    return std::ranges::all_of(rule.when, [this](const auto& condition) {
-      const auto& [column, patterns] = condition;
-      return std::ranges::any_of(patterns, [&](const std::string& pattern) {
-        return matches(pattern, run_.text(column));
-      });
-    });
-  }
-
   /// With the nearest value that a rule knows.
   std::string no_rule(const Decision& one) const {
     std::vector<std::string> known;
@@ -109,7 +100,7 @@ class Mapping {
 
   std::optional<std::string> apply_rules() {
     for (const MappingRule& rule : rules_.rules) {
-      if (!applies(rule)) continue;
+      if (!rule.applies_to(run_)) continue;
       if (rule.refuse) return rule.refuse;
       for (const auto& [key, value] : rule.set) settings_[key] = value;
     }

@@ -132,7 +132,13 @@ class Validation {
     const auto made = forecast(scenario, options_.data);
     if (!made) row.why_not = made.error().why;
     if (made || made.error().out_of_memory) row.fits = made.has_value();
-    if (step) {
+    if (const auto reason = options_.rules.why_no_time(run); step && reason) {
+      ValidationRow timeless = row;
+      timeless.mapped = false;
+      timeless.why_not = *reason;
+      add_row(timeless, step_time, step);
+      row.ought_to_map = false;  // its step time is what counts
+    } else if (step) {
       if (made) row.predicted = made->result.step.time.seconds();
       if (made && row.scored && options_.with_residuals) {
         row.residual = residual(run, scenario, *made, *step);

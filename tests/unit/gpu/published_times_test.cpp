@@ -133,7 +133,8 @@ double fit_to_the_set(const std::string& gpu, const std::string& framework, int 
   return head_size == 64 ? 0.143 : 0.108;
 }
 
-TEST_CASE("prefill is predicted from kernels and the copy into the cache, not worse than by a fit") {
+TEST_CASE(
+    "prefill is predicted from kernels and the copy into the cache, not worse than by a fit") {
   const CsvTable table = sample("prefill_sample.csv");
   Models models;
   std::map<std::string, std::vector<double>> errors;
@@ -152,8 +153,8 @@ TEST_CASE("prefill is predicted from kernels and the copy into the cache, not wo
     const std::string& framework = table.text(row, "framework");
     const KernelModel& model = models[gpu];
     const simcore::Bytes copied = serving_copy_bytes(work);
-    const double copy =
-        framework == "vllm" ? vllm_copy_seconds(copied, model.spec().memory.bandwidth)
+    const double copy = framework == "vllm"
+                            ? vllm_copy_seconds(copied, model.spec().memory.bandwidth)
                             : model.time(MemoryBoundWork{.bytes = copied}).duration.seconds();
     const double predicted = model.time(work).duration.seconds() + copy;
     const std::string group = gpu + " " + framework + " " + table.text(row, "head_size");

@@ -4,7 +4,8 @@
 //
 // sglang's copy runs as any stream kernel. vLLM's takes one thread block for each token, which
 // reaches about 65 % of the bandwidth, and its layer 8 us besides: both fitted to the prefill times
-// of https://github.com/ai-dynamo/aiconfigurator (Apache-2.0) at 095f58a51c4c on H100, L40S and B200.
+// of https://github.com/ai-dynamo/aiconfigurator (Apache-2.0) at 095f58a51c4c on H100, L40S and
+// B200.
 #pragma once
 
 #include "models/gpu/kernel_work.hpp"

@@ -119,6 +119,58 @@ TEST_CASE("what cannot be simulated says why") {
   CHECK(refused({{"task", "finetune-lora"}}).find("LoRA") != std::string::npos);
 }
 
+TEST_CASE("a GPU, a framework and a model are known by their usual other names") {
+  using training::Strategy;
+  for (const char* name : {"A100-SXM4-80GB", "A100 80GB", "A100 SXM4 80GB"}) {
+    CHECK(mapped({{"gpu", name}}).cluster.topology == "dgx-a100-80gb");
+  }
+  for (const char* name : {"H100-SXM5-80GB", "H100 80GB", "H100 SXM"}) {
+    CHECK(mapped({{"gpu", name}}).cluster.topology == "dgx-h100");
+  }
+  CHECK(mapped({{"gpu", "H200-141GB"}}).cluster.topology == "dgx-h200");
+  CHECK(mapped({{"gpu", "GH200-96GB"}, {"gpus_per_node", ""}}).cluster.nodes == 2);
+  // What only borders on a known GPU is another one.
+  for (const char* name :
+       {"H100 NVL", "H100-PCIe-80GB", "H20-96GB", "B300-288GB", "MI300X-192GB"}) {
+    CHECK(refused({{"gpu", name}}) == std::string("no rule for gpu '") + name + "'");
+  }
+  CHECK(mapped({{"framework", "PyTorch FSDP"}}).training.strategy == Strategy::fsdp1);
+  CHECK(mapped({{"framework", "Lightning (FSDP)"}}).training.strategy == Strategy::fsdp1);
+  CHECK(mapped({{"framework", "PyTorch FSDP2"}}).training.strategy == Strategy::fsdp2);
+  for (const char* name : {"Mistral-7B", "CodeLlama-34b", "Yi-34B", "TinyLlama-1.1B"}) {
+    CHECK(mapped({{"model", name}}).workload.model->inline_spec->family ==
+          training::ModelFamily::llama);
+  }
+}
+
+TEST_CASE("offload of parameters is FSDP's, and DeepSpeed's is refused") {
+  CHECK(mapped({{"framework", "FSDP1"}, {"sharding", "FULL_SHARD + CPU offload"}})
+            .training.cpu_offload);
+  CHECK(refused({{"framework", "DeepSpeed ZeRO-3"}, {"sharding", "zero_stage=3, offload"}})
+            .find("offload") != std::string::npos);
+}
+
+TEST_CASE("torchtitan's units and checkpointing follow the date of the run") {
+  const auto at = [](const char* date, const char* gpu) {
+    return mapped({{"notes", date}, {"gpu", gpu}, {"act_ckpt", "selective (per-op)"}});
+  };
+  CHECK_FALSE(at("2025-06-01", "H100-80GB").training.embedding_and_head_units);
+  CHECK(at("2025-08-01", "H100-80GB").training.embedding_and_head_units);
+  CHECK(at("2025-08-01", "H100-80GB").workload.selective_keeps_attention);
+  CHECK_FALSE(at("2025-08-01", "B200-180GB").workload.selective_keeps_attention);
+  CHECK(at("2026-01-01", "B200-180GB").workload.selective_keeps_attention);
+}
+
+TEST_CASE("an unknown power limit leaves the run's memory to be forecast") {
+  const Cells limited = with(complete_run(), {{"notes", "B200 machine power limited"}});
+  CHECK(map(limited));
+  const TrainingTable table = testing::table_of({limited, complete_run()});
+  const auto reason = shipped_rules().why_no_time(TrainingRun(table, 0));
+  REQUIRE(reason);
+  CHECK(reason->find("power") != std::string::npos);
+  CHECK_FALSE(shipped_rules().why_no_time(TrainingRun(table, 1)));
+}
+
 TEST_CASE("what the source leaves out is not guessed") {
   for (const char* column : {"seq_len", "micro_batch", "grad_accum", "layers", "act_ckpt",
                              "compile", "gpus", "precision"}) {

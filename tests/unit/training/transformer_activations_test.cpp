@@ -78,6 +78,15 @@ TEST_CASE("selective checkpointing keeps the input, attention and every second l
   CHECK(per_token(shape, spec) == 2 * shape.hidden + q + v + attention + gate + down);
 }
 
+TEST_CASE("a policy that does not name the attention kernel computes it again") {
+  const TransformerShape shape = small_llama();
+  WorkloadSpec spec = sequences(128);
+  spec.activation_checkpointing = Checkpointing::selective;
+  const std::int64_t kept = per_token(shape, spec);
+  spec.selective_keeps_attention = false;
+  CHECK(kept - per_token(shape, spec) == 2 * shape.attention_width() + 4 * shape.heads);
+}
+
 TEST_CASE("compiled selective checkpointing drops the output that backward never looks at") {
   const TransformerShape shape = small_llama();
   WorkloadSpec spec = sequences(128);

@@ -1,0 +1,187 @@
+#include "models/scenario/accuracy/interval_widening.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace shardsim::scenario {
+
+namespace {
+
+using Rows = std::vector<const Residual*>;
+using Key = std::pair<std::string_view, std::string_view>;
+
+constexpr std::size_t fewest_groups = 4;
+/// Where nothing in the table tells what a trait does. Assumed.
+constexpr double unseen = 1.5;
+/// Sizes a little beyond those compared are not worth a word.
+constexpr double worth_saying = 1.5;
+
+double log2_of(std::int64_t count) { return std::log2(static_cast<double>(count)); }
+
+double residual_of(const Residual& row, bool calibrated) {
+  return std::log(calibrated ? row.measured_over_predicted : row.measured_over_uncalibrated);
+}
+
+/// Sums of a line through points whose means are taken set by set.
+class PooledLine {
+ public:
+  void add(const std::vector<std::pair<double, double>>& points) {
+    double x = 0;
+    double y = 0;
+    for (const auto& point : points) {
+      x += point.first / static_cast<double>(points.size());
+      y += point.second / static_cast<double>(points.size());
+    }
+    for (const auto& point : points) {
+      squares_ += (point.first - x) * (point.first - x);
+      products_ += (point.first - x) * (point.second - y);
+    }
+  }
+  /// Two points a factor of four apart suffice.
+  bool tells() const { return squares_ >= 2; }
+  double slope() const { return products_ / squares_; }
+
+ private:
+  double squares_ = 0;
+  double products_ = 0;
+};
+
+double root_mean_square(const std::vector<double>& values) {
+  if (values.empty()) return 0;
+  double sum = 0;
+  for (const double value : values) sum += value * value;
+  return std::sqrt(sum / static_cast<double>(values.size()));
+}
+
+double mean_residual(const Rows& rows, bool calibrated) {
+  double sum = 0;
+  for (const Residual* row : rows) sum += residual_of(*row, calibrated);
+  return sum / static_cast<double>(rows.size());
+}
+
+/// The runs of one source on one GPU.
+std::map<Key, Rows> by_source_and_gpu(const ResidualTable& table) {
+  std::map<Key, Rows> sets;
+  for (const Residual& row : table.rows) sets[{row.source, row.run.gpu}].push_back(&row);
+  return sets;
+}
+
+std::map<std::string_view, Rows> by_model(const Rows& rows) {
+  std::map<std::string_view, Rows> sets;
+  for (const Residual* row : rows) sets[row->model].push_back(row);
+  return sets;
+}
+
+/// How many times `count` lies above the largest, or below the smallest, of `rows`; 1 within.
+double times_above(std::int64_t count, std::int64_t largest) {
+  return std::max(1.0, static_cast<double>(count) / static_cast<double>(largest));
+}
+
+struct Range {
+  std::int64_t least;
+  std::int64_t most;
+};
+
+template <class Size>
+Range range_of(const Rows& rows, Size size) {
+  Range range{size(rows.front()), size(rows.front())};
+  for (const Residual* row : rows) {
+    range.least = std::min(range.least, size(row));
+    range.most = std::max(range.most, size(row));
+  }
+  return range;
+}
+
+void widen_by_size(IntervalWidening& made, std::int64_t size, const Range& range, double drift,
+                   std::string_view what) {
+  const double above = times_above(size, range.most);
+  const double below = times_above(range.least, size);
+  const double deviation = drift * std::log2(above * below);
+  made.variance += deviation * deviation;
+  if (above >= worth_saying) {
+    made.reasons.push_back(fmt::format("{:.3g} times as many {} as any of them", above, what));
+  } else if (below >= worth_saying) {
+    made.reasons.push_back(fmt::format("{:.3g} times fewer {} than any of them", below, what));
+  }
+}
+
+bool is_fp8(const Residual* row) { return row->run.precision == "fp8"; }
+
+std::size_t groups_with(const Rows& rows, const std::string& precision) {
+  std::set<std::tuple<std::string_view, std::string_view, std::string_view>> groups;
+  for (const Residual* row : rows) {
+    if (row->run.precision == precision) groups.emplace(row->source, row->model, row->run.gpu);
+  }
+  return groups.size();
+}
+
+void widen_by_precision(IntervalWidening& made, const RunFacts& run, const Rows& rows,
+                        double fp8_drift) {
+  const std::size_t alike = groups_with(rows, run.precision);
+  const bool fp8 = run.precision == "fp8";
+  if (alike >= (fp8 ? fewest_groups : 1)) return;
+  // fp16 products run at the rate of bf16 ones.
+  if (run.precision == "fp16" && groups_with(rows, "bf16") > 0) return;
+  if (fp8 && fp8_drift > 0) {
+    made.variance += fp8_drift * fp8_drift;
+  } else {
+    made.factor *= unseen;
+  }
+  made.reasons.push_back(
+      fmt::format("{} {} run among them", alike == 0 ? "no" : "hardly a", run.precision));
+}
+
+}  // namespace
+
+ResidualDrift residual_drift(const ResidualTable& table, bool calibrated) {
+  std::vector<double> along_gpus;
+  std::vector<double> along_parameters;
+  std::vector<double> in_fp8;
+  for (const auto& [key, rows] : by_source_and_gpu(table)) {
+    PooledLine gpus;
+    PooledLine parameters;
+    std::vector<std::pair<double, double>> models;
+    for (const auto& [model, runs] : by_model(rows)) {
+      std::vector<std::pair<double, double>> points;
+      for (const Residual* row : runs) {
+        points.emplace_back(log2_of(row->run.gpus), residual_of(*row, calibrated));
+      }
+      gpus.add(points);
+      models.emplace_back(log2_of(runs.front()->run.parameters), mean_residual(runs, calibrated));
+    }
+    parameters.add(models);
+    if (gpus.tells()) along_gpus.push_back(gpus.slope());
+    if (parameters.tells()) along_parameters.push_back(parameters.slope());
+    Rows fp8;
+    Rows others;
+    for (const Residual* row : rows) (is_fp8(row) ? fp8 : others).push_back(row);
+    if (fp8.empty() || others.empty()) continue;
+    in_fp8.push_back(mean_residual(fp8, calibrated) - mean_residual(others, calibrated));
+  }
+  return {root_mean_square(along_gpus), root_mean_square(along_parameters),
+          root_mean_square(in_fp8)};
+}
+
+IntervalWidening widening(const RunFacts& run, const std::vector<const Residual*>& rows,
+                          const ResidualTable& table) {
+  const ResidualDrift drift = residual_drift(table, run.calibrated);
+  IntervalWidening made;
+  const Range gpus = range_of(rows, [](const Residual* row) { return row->run.gpus; });
+  widen_by_size(made, run.gpus, gpus, drift.per_doubling_of_gpus, "GPUs");
+  const Range parameters = range_of(rows, [](const Residual* row) { return row->run.parameters; });
+  widen_by_size(made, run.parameters, parameters, drift.per_doubling_of_parameters, "parameters");
+  widen_by_precision(made, run, rows, drift.fp8);
+  if (run.cpu_offload) {
+    made.factor *= unseen;
+    made.reasons.emplace_back("no published run offloads to the CPU");
+  }
+  return made;
+}
+
+}  // namespace shardsim::scenario

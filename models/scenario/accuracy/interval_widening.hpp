@@ -1,0 +1,40 @@
+// What makes a forecast less certain than the published runs that it is compared with.
+//
+// Models: how far forecasts drift when a run grows. Within each source and GPU, the logarithm of
+// measured over predicted changes along the logarithm of the number of GPUs (of one and the same
+// model) and of the parameters (between models); the drift is the root mean square of these slopes
+// over sources and GPUs. A run that lies k doublings outside the sizes compared gets (k x drift)^2
+// of variance. Likewise fp8: the root mean square over sources of what their fp8 runs differ by
+// from their others. Where the table has nothing to tell a trait by, a factor on the width stands
+// in. Assumes: drift goes on at its rate; drifts of GPUs and parameters are independent. Leaves
+// out: interactions of size with the network and with the strategy.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/scenario/accuracy/residual_table.hpp"
+
+namespace shardsim::scenario {
+
+/// Standard deviations of the logarithm of measured over predicted.
+struct ResidualDrift {
+  double per_doubling_of_gpus = 0;
+  double per_doubling_of_parameters = 0;
+  double fp8 = 0;  ///< 0: no source has both fp8 runs and others
+};
+
+/// `calibrated`: of forecasts as made, else of those without calibration.
+ResidualDrift residual_drift(const ResidualTable& table, bool calibrated);
+
+struct IntervalWidening {
+  double variance = 0;               ///< to be added to that of the logarithm
+  double factor = 1;                 ///< on the width
+  std::vector<std::string> reasons;  ///< "8 times as many GPUs as any of them"
+};
+
+/// Of a forecast of `run` that is compared with `rows` (at least one) of `table`.
+IntervalWidening widening(const RunFacts& run, const std::vector<const Residual*>& rows,
+                          const ResidualTable& table);
+
+}  // namespace shardsim::scenario
