@@ -84,7 +84,7 @@ std::string memory_text(std::uint64_t bytes) {
 }  // namespace
 
 void add_size_options(CLI::App& command, network::SizeLimits& limits) {
-  const auto range = CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max());
+  const auto range = CLI::Range(std::int64_t{1}, std::int64_t{500'000'000});  // 32-bit names
   command
       .add_option("--max-devices", limits.devices,
                   "Largest cluster in devices: GPUs, NICs, switches and CPUs of its nodes")

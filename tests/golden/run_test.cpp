@@ -115,7 +115,7 @@ TEST_CASE("a dead link ends with status 1 and a report of who waits") {
       run_program("run " + first + " --set 'perturb=[{link: \"node[2].nic[0]\", bandwidth: 0 %}]'");
   CHECK(run.status == 1);
   CHECK(run.messages.find("no route: a collective needs 'node[2].nic[0]'") != std::string::npos);
-  CHECK(run.messages.find("waiting for its peers") != std::string::npos);
+  CHECK(run.messages.find("where all its peers are") != std::string::npos);
 }
 
 TEST_CASE("the trace is JSON with a blank after \"rank\":, steps, kernels and paired arrows") {
