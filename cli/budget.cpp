@@ -85,7 +85,7 @@ std::string memory_text(std::uint64_t bytes) {
 }  // namespace
 
 void add_size_options(CLI::App& command, network::SizeLimits& limits) {
-  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t most = 500'000'000;  // names have 32 bits
   CLI::Option* devices =
       command.add_option("--max-devices", limits.devices,
                          "Largest cluster in devices: GPUs, NICs, switches and CPUs of its nodes");

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -22,6 +23,7 @@
 #include "cli/sweep_session.hpp"
 #include "cli/sweep_submit.hpp"
 #include "models/scenario/sweep/metric.hpp"
+#include "models/scenario/sweep/sweep_row.hpp"
 #include "report/page.hpp"
 #include "simcore/decimal_number.hpp"
 
@@ -148,6 +150,7 @@ class SweepCommand {
     if (deadline_.over()) return stopped(*journal);
     if (!found) return complain(found.error());
     const int status = finish(*journal, targets(true));
+    if (broken(*journal)) return exit_impossible;
     return status != exit_success || *found ? status : exit_impossible;
   }
 
@@ -179,15 +182,27 @@ class SweepCommand {
     if (!journal->problem().empty()) return complain(journal->problem());
     if (done.finished < done.missing) return stopped(*journal);
     const int status = conclude(*journal);
-    if (!done.violation.empty()) {
-      std::cerr << "shardsim sweep: " << done.violation << '\n';
-      return exit_impossible;
-    }
+    if (broken(*journal)) return exit_impossible;
     if (arguments_.check && !arguments_.quiet) {
       std::ostream& people = standard_output_taken() ? std::cerr : std::cout;
       people << "checks: " << scenario::to_text(done.checks) << '\n';
     }
     return status;
+  }
+
+  /// Says so if an invariant did not hold in some point.
+  bool broken(const SweepJournal& journal) const {
+    if (!arguments_.check) return false;
+    std::string message;
+    const auto read = journal.for_each([&message](std::string_view line) {
+      if (!message.empty() || line.find("\"kind\":\"invariant\"") == std::string_view::npos) return;
+      if (const auto row = scenario::read_row(line); row && row->failed == "invariant") {
+        message = row->message;
+      }
+    });
+    if (message.empty()) return false;
+    std::cerr << "shardsim sweep: " << message << '\n';
+    return true;
   }
 
   /// Real time is used up. Points that are finished stay in their file, if it has a name.

@@ -60,8 +60,6 @@ struct SharedWork {
     const std::lock_guard lock(counting);
     ++run.finished;
     if (outcome.checks) run.checks.add(*outcome.checks);
-    const bool wrong = outcome.failed && outcome.failed->kind == "invariant";
-    if (wrong && run.violation.empty()) run.violation = outcome.failed->message;
   }
 };
 

@@ -24,7 +24,6 @@ struct SweepRun {
   std::int64_t missing = 0;       ///< points that were not there at the beginning
   std::int64_t finished = 0;      ///< of them; the others were given up (SweepSetting::give_up)
   scenario::CheckSummary checks;  ///< of all points
-  std::string violation;          ///< the first invariant that did not hold; empty: all did
 };
 
 /// Runs the shard's points that the journal lacks and appends each as it is finished. If the

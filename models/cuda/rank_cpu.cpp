@@ -364,9 +364,9 @@ std::string Rank::describe_wait() const {
       text += "; " + stream_name + " is in " + name_of(stream.current.op);
       if (!stream.running_collective) continue;
       const auto& spec = program_.collectives[program_.ops[stream.current.op].index];
-      text +=
-          " on communicator " + program_.communicators[spec.communicator] +
-          (communicators_[spec.communicator].moving ? ", moving data" : ", waiting for its peers");
+      text += " on communicator " + program_.communicators[spec.communicator] +
+              (communicators_[spec.communicator].moving ? ", where all its peers are"
+                                                        : ", waiting for its peers");
     } else if (stream.count > 0) {
       const std::uint32_t front = stream.ring[stream.head].op;
       const bool waits =

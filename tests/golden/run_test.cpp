@@ -115,7 +115,7 @@ TEST_CASE("a NIC that dies on the way ends with status 1 and a report of who wai
       "run " + first + " --set 'perturb=[{link: \"node[2].nic[0]\", bandwidth: 0 %, at: 10 ms}]'");
   CHECK(run.status == 1);
   CHECK(run.messages.find("no route: a collective needs 'node[2].nic[0]'") != std::string::npos);
-  CHECK(run.messages.find("waiting for its peers") != std::string::npos);
+  CHECK(run.messages.find("where all its peers are") != std::string::npos);
 }
 
 TEST_CASE("a NIC that is down when the run begins is not chosen, whenever it comes back") {
