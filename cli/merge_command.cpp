@@ -42,6 +42,19 @@ int complain(const std::string& message) {
   return exit_bad_input;
 }
 
+/// As std::getline, but a line longer than any point is cut off behind what a point may have.
+bool next_line(std::istream& in, std::string& line) {
+  line.clear();
+  std::streambuf& bytes = *in.rdbuf();
+  for (int c = bytes.sbumpc(); c != std::istream::traits_type::eof(); c = bytes.sbumpc()) {
+    if (c == '\n') return true;
+    line += static_cast<char>(c);
+    if (line.size() > scenario::max_row_bytes) return true;
+  }
+  in.setstate(std::ios::eofbit);
+  return !line.empty();
+}
+
 class Merger {
  public:
   explicit Merger(const MergeArguments& arguments) : arguments_(arguments) {}
@@ -91,7 +104,7 @@ class Merger {
     std::ifstream in(part, std::ios::binary);
     if (!in) return fail(fmt::format("'{}' cannot be opened", part));
     std::string line;
-    for (std::int64_t number = 1; std::getline(in, line); ++number) {
+    for (std::int64_t number = 1; next_line(in, line); ++number) {
       const auto row = scenario::read_row(line);
       if (!row || in.eof()) {
         return fail(fmt::format(

@@ -147,6 +147,12 @@ std::expected<void, std::string> SweepJournal::scan(const std::string& hash, std
           end == nullptr ? length : static_cast<std::size_t>(end - block.data()) + 1;
       line.append(block, i, to - i);
       i = to;
+      if (line.size() > scenario::max_row_bytes) {
+        return std::unexpected(
+            fmt::format("'{}' is no file of points: it has a line of more than "
+                        "{} MiB",
+                        path_, scenario::max_row_bytes >> 20));
+      }
       if (end == nullptr) break;
       const auto bytes = static_cast<std::int64_t>(line.size());
       const auto row = scenario::read_row(line);

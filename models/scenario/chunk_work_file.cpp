@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "models/cuda/collective_name.hpp"
+#include "simcore/config/source_positions.hpp"
+#include "simcore/json_limits.hpp"
 #include "simcore/text_file.hpp"
 
 namespace shardsim::scenario {
@@ -90,14 +92,19 @@ class SetupReader {
   SetupReader(const std::string& file, simcore::Diagnostics& diagnostics)
       : diagnostics_(diagnostics) {
     auto text = simcore::read_text_file(file, max_chunk_work_bytes);
-    source_ = std::make_shared<simcore::SourceText>(simcore::SourceText{file, ""});
+    source_ = std::make_shared<simcore::SourceText>(simcore::SourceText{file, text.value_or("")});
     if (!text) {
       fail(text.error());
-      return;
+    } else if (text->size() > max_chunk_work_bytes) {
+      fail(fmt::format("larger than {} MiB", max_chunk_work_bytes >> 20));
+    } else if (const auto large = simcore::json_too_large(*text, limits)) {
+      fail_at(*large);
+    } else {
+      json_ = nlohmann::json::parse(*text, nullptr, false);
+      if (!json_.is_discarded()) return;
+      const auto problem = simcore::json_syntax_problem(*text);
+      fail_at(problem.value_or(simcore::JsonProblem{0, "not valid JSON"}));
     }
-    json_ = Json::parse(*text, nullptr, false);
-    if (json_.is_discarded())
-      fail("expected JSON, as `shardsim collective --chunk-work` writes it");
   }
 
   std::optional<ChunkWorkSetup> read() {
@@ -126,15 +133,21 @@ class SetupReader {
   }
 
  private:
-  void fail(std::string message) { diagnostics_.error({source_, 0, 0}, std::move(message)); }
+  /// Works of a thousand ranks on 32 channels and twenty sizes have a million numbers.
+  static constexpr simcore::JsonLimits limits{.values = 8'000'000, .keys = 1'000'000, .depth = 64};
 
-  std::string text(const Json& json, const char* key) {
+  void fail(std::string message) { diagnostics_.error({source_, 0, 0}, std::move(message)); }
+  void fail_at(const simcore::JsonProblem& problem) {
+    diagnostics_.error(simcore::SourcePositions(source_).at(problem.offset), problem.message);
+  }
+
+  std::string text(const nlohmann::json& json, const char* key) {
     if (json.is_object() && json.contains(key) && json[key].is_string()) return json[key];
     fail(fmt::format("expected a text under '{}'", key));
     return {};
   }
 
-  std::int64_t number(const Json& json, const char* key) {
+  std::int64_t number(const nlohmann::json& json, const char* key) {
     constexpr std::int64_t most = 1'000'000;
     if (json.contains(key) && json[key].is_number_integer()) {
       const auto value = json[key].get<std::int64_t>();
@@ -144,7 +157,7 @@ class SetupReader {
     return 1;
   }
 
-  void read_env(const Json& cluster, std::map<std::string, std::string>& env) {
+  void read_env(const nlohmann::json& cluster, std::map<std::string, std::string>& env) {
     if (!cluster.contains("env")) return;
     if (!cluster["env"].is_object()) return fail("expected an object under 'env'");
     for (const auto& [name, value] : cluster["env"].items()) {
@@ -157,7 +170,7 @@ class SetupReader {
     if (!json_.contains("works") || !json_["works"].is_array() || json_["works"].empty()) {
       return fail("expected a list with at least one work under 'works'");
     }
-    for (const Json& work : json_["works"]) {
+    for (const nlohmann::json& work : json_["works"]) {
       if (!work.is_object() || !work.contains("size") || !work["size"].is_number_integer()) {
         return fail("expected a whole number under 'size' of each work");
       }
@@ -180,7 +193,7 @@ class SetupReader {
 
   simcore::Diagnostics& diagnostics_;
   std::shared_ptr<simcore::SourceText> source_;
-  Json json_;
+  nlohmann::json json_;
 };
 
 }  // namespace

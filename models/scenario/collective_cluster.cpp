@@ -9,6 +9,7 @@
 #include "models/nccl/topology_from_machine.hpp"
 #include "models/nccl/topology_xml.hpp"
 #include "models/network/topology_builder.hpp"
+#include "models/network/topology_check.hpp"
 #include "models/scenario/nccl_files.hpp"
 #include "simcore/text_file.hpp"
 
@@ -47,6 +48,13 @@ bool load_xml(const ClusterRequest& request, CollectiveCluster& cluster,
   auto spec = nccl::topology_from_machine(*machine);
   if (!spec) {
     diagnostics.error({source, 0, 0}, spec.error());
+    return false;
+  }
+  simcore::Diagnostics problems;
+  if (!network::check_topology(*spec, nullptr, problems)) {
+    for (const simcore::Diagnostic& one : problems.all()) {
+      diagnostics.error({source, 0, 0}, one.message, one.suggestion);
+    }
     return false;
   }
   cluster.name = std::filesystem::path(request.topology).stem().string();

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "simcore/json_limits.hpp"
 #include "simcore/output/atomic_file.hpp"
 #include "simcore/text_file.hpp"
 
@@ -62,6 +63,7 @@ std::string to_json(const Progress& progress) {
 }
 
 std::optional<Progress> read_progress(const std::string& text, const QuestionBank& bank) {
+  if (simcore::json_too_large(text)) return std::nullopt;
   const Json document = Json::parse(text, nullptr, false);
   if (!document.is_object()) return std::nullopt;
   const auto kind = document.find("schema");

@@ -5,7 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "simcore/config/source_positions.hpp"
 #include "simcore/config/yaml_reader.hpp"
+#include "simcore/json_limits.hpp"
 
 namespace shardsim::simcore {
 
@@ -85,6 +87,10 @@ std::string to_json_tree(const ConfigNode& node) { return encoded(node).dump(); 
 std::optional<ConfigNode> read_json_tree(const std::shared_ptr<const SourceText>& source,
                                          Diagnostics& diagnostics) {
   const SourceLocation whole{source, 0, 0};
+  if (const auto large = json_too_large(source->text)) {
+    diagnostics.error(SourcePositions(source).at(large->offset), large->message);
+    return std::nullopt;
+  }
   const Json json = Json::parse(source->text, nullptr, false);
   std::optional<ConfigNode> tree;
   if (!json.is_discarded()) tree = Decoder(whole).decode(json);

@@ -6,6 +6,7 @@
 
 #include "models/scenario/sweep/sweep_plan.hpp"
 #include "models/scenario/sweep/sweep_point.hpp"
+#include "simcore/json_limits.hpp"
 #include "simcore/output/json_text.hpp"
 
 namespace shardsim::scenario {
@@ -82,6 +83,7 @@ void append_number(std::string& out, MetricUnit unit, double value) {
 }  // namespace
 
 std::optional<SweepRow> read_row(std::string_view line) {
+  if (line.size() > max_row_bytes || simcore::json_too_large(line)) return std::nullopt;
   const Json json = Json::parse(line, nullptr, false);
   const Json* schema = child(json, "schema");
   if (schema == nullptr || *schema != sweep_schema) return std::nullopt;

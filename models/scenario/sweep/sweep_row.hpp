@@ -1,6 +1,7 @@
 // What is left of a point's line for tables, curves and choices: small, so that many can be held.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -30,7 +31,11 @@ struct SweepRow {
   std::optional<double> figure(MetricId metric) const { return figures[metric]; }
 };
 
-/// Nothing if the text is no complete line of `shardsim.sweep/1`.
+/// Longer lines are no points: one with `--exact-ranks` and published figures has some kilobytes.
+inline constexpr std::size_t max_row_bytes = std::size_t{16} << 20;
+
+/// Nothing if the text is no complete line of `shardsim.sweep/1`, or too large for one
+/// (simcore/json_limits.hpp).
 std::optional<SweepRow> read_row(std::string_view line);
 
 /// A table as CSV: the header for sweeps over these keys, and a row of it. Both end in a newline.
