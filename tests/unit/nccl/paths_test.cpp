@@ -105,6 +105,22 @@ TEST_CASE("a GPU beside a Grace CPU reaches its NIC by C2C, from 2.27 on") {
   CHECK(surveyed(machine, {26, 2}, on_several_nodes()).land->gpu_net(0, 0).type == PathType::phb);
 }
 
+TEST_CASE("no GPU relays to a NIC of its own host for one of another host") {
+  const PlannedMachine made = surveyed(shipped_machine("gb200_2host"), {30, 7}, on_several_nodes());
+  const auto host_of = [&](int node) {
+    return made.system->nodes[static_cast<std::size_t>(node)].host;
+  };
+  int apart = 0;
+  for (std::size_t gpu = 0; gpu < made.system->gpus.size(); ++gpu) {
+    for (std::size_t net = 0; net < made.system->nets.size(); ++net) {
+      if (host_of(made.system->gpus[gpu].node) == host_of(made.system->nets[net].node)) continue;
+      ++apart;
+      CHECK(made.land->gpu_net(static_cast<int>(gpu), static_cast<int>(net)).type != PathType::pxn);
+    }
+  }
+  CHECK(apart > 0);
+}
+
 TEST_CASE("GPUs that share NICs deal them out") {
   const PlannedMachine made =
       surveyed(shipped_machine("hgx_h100_4x400g"), {30, 7}, on_several_nodes());
