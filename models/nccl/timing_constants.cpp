@@ -118,6 +118,15 @@ TimingConstants blackwell() {
   return t;
 }
 
+/// L40S without NVLink: 2 of them (aiconfigurator); what does not show there is Ampere's.
+TimingConstants ada() {
+  TimingConstants t = ampere();
+  t.ring[Protocol::ll].start_us = 4.4;
+  t.ring[Protocol::ll].step_us = 0.9;
+  t.message_start_us[Protocol::ll] = 5;
+  return t;
+}
+
 /// RTX PRO 6000 without NVLink: 2, 4 and 8 of them (aiconfigurator).
 TimingConstants blackwell_pcie() {
   TimingConstants t = blackwell();
@@ -128,6 +137,7 @@ TimingConstants blackwell_pcie() {
 }
 
 TimingConstants of_generation(int compute_capability) {
+  if (compute_capability == 89) return ada();
   if (compute_capability < 90) return ampere();
   if (compute_capability < 100) return hopper();
   return compute_capability < 120 ? blackwell() : blackwell_pcie();

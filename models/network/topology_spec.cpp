@@ -101,11 +101,11 @@ void NicSpec::describe(simcore::Fields<NicSpec>& fields) {
       .at_least(simcore::SimTime{});
   fields
       .optional("rendezvous_latency", &NicSpec::rendezvous_latency,
-                "What a message larger than `eager_bytes` takes besides, where the library asks "
-                "the receiver first.")
+                "What a message of `eager_bytes` or more takes besides, where the library asks the "
+                "receiver first, one message after another.")
       .at_least(simcore::SimTime{});
   fields.optional("eager_bytes", &NicSpec::eager_bytes,
-                  "Largest message that is sent without asking the receiver first.");
+                  "Smaller messages are sent without asking the receiver first.");
 }
 
 void NodeSpec::describe(simcore::Fields<NodeSpec>& fields) {

@@ -69,18 +69,18 @@ bool load_xml(const ClusterRequest& request, CollectiveCluster& cluster,
   return true;
 }
 
-/// A NIC sits in a slot that can feed it, beside a GPU whose slot can too: of the first PCIe
-/// generation that is fast enough, each twice as fast as the one before.
+/// A faster NIC sits in a slot that can feed it, beside a GPU whose slot can too: of the first PCIe
+/// generation that is fast enough by name, each twice as fast as the one before.
 void feed_nics(network::NodeSpec& node) {
   if (!node.pcie) return;
   const auto raise = [](network::CableSpec& cable, double bytes_per_second) {
-    while (cable.usable().bytes_per_second < bytes_per_second &&
-           cable.usable().bytes_per_second > 0) {
+    while (cable.bandwidth.bytes_per_second < bytes_per_second &&
+           cable.bandwidth.bytes_per_second > 0) {
       cable.bandwidth.bytes_per_second *= 2;
     }
   };
   network::PcieSpec& pcie = *node.pcie;
-  const double rate = node.nics->link.usable().bytes_per_second;
+  const double rate = node.nics->link.bandwidth.bytes_per_second;
   raise(pcie.link, rate);
   for (auto* cable : {&pcie.gpu_link, &pcie.nic_link}) {
     if (*cable) raise(**cable, rate);
@@ -100,7 +100,7 @@ void change_nics(const NicChange& change, network::NodeSpec& node) {
   }
   nics.link.bandwidth = change.bandwidth.value_or(nics.link.bandwidth);
   nics.link.efficiency = change.efficiency.value_or(nics.link.efficiency);
-  feed_nics(node);
+  if (change.bandwidth) feed_nics(node);
   nics.link.latency = change.latency.value_or(nics.link.latency);
   nics.plugin_latency = change.plugin_latency.value_or(nics.plugin_latency);
   nics.nics_per_device = change.nics_per_device.value_or(nics.nics_per_device);

@@ -285,12 +285,17 @@ TEST_CASE("messages: NCCL_P2P_LL_THRESHOLD, NCCL_MAX_P2P_NCHANNELS") {
 }
 
 TEST_CASE("NCCL_SHM_DISABLE: GPUs that do not reach each other send by their NICs") {
-  const auto on_network = [](const Variables& variables) {
-    return SetUpCluster("dgx-h100", 1, variables).on_links(network::LinkKind::network);
+  const auto by_nics = [](const Variables& variables) {
+    const SetUpCluster cluster("dgx-h100", 1, variables);
+    double sum = 0;
+    cluster.each_link(Pattern::ring, [&](const network::Link& link, double weight) {
+      if (cluster.graph.vertices()[link.to].kind == network::DeviceKind::nic) sum += weight;
+    });
+    return sum;
   };
-  CHECK(on_network({{"NCCL_SHM_DISABLE", "1"}}) == 0);
-  CHECK(on_network({{"NCCL_P2P_DISABLE", "1"}}) == 0);
-  CHECK(on_network({{"NCCL_P2P_DISABLE", "1"}, {"NCCL_SHM_DISABLE", "1"}}) > 0);
+  CHECK(by_nics({{"NCCL_SHM_DISABLE", "1"}}) == 0);
+  CHECK(by_nics({{"NCCL_P2P_DISABLE", "1"}}) == 0);
+  CHECK(by_nics({{"NCCL_P2P_DISABLE", "1"}, {"NCCL_SHM_DISABLE", "1"}}) > 0);
 }
 
 TEST_CASE("NCCL_P2P_PXN_LEVEL=0: messages leave by the NIC of their own GPU") {
@@ -335,7 +340,7 @@ TEST_CASE("NCCL_NET=Socket: data pass the CPU, as fast as its threads copy") {
   const double GB = static_cast<double>(GiB);
   const double us = all_reduce_us("dgx-h100", 2, sockets);
   CHECK(us > 1.875 * GB / (8 * 1.6e3) * 0.99);
-  CHECK(us < 1.875 * GB / (8 * 1.6e3) * 1.5);
+  CHECK(us < 1.875 * GB / (8 * 1.6e3) * 2.5);
   const double faster =
       all_reduce_us("dgx-h100", 2, {{"NCCL_NET", "Socket"}, {"NCCL_SOCKET_NTHREADS", "4"}});
   CHECK(us / faster > 3);

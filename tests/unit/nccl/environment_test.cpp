@@ -91,8 +91,8 @@ TEST_CASE("numbers are read as NCCL reads them") {
 
 TEST_CASE("numbers that NCCL would misread or clamp are errors") {
   const std::map<std::string, std::string> wrong{
-      {"NCCL_BUFFSIZE", "4M"},  {"NCCL_NTHREADS", "100"},        {"NCCL_NTHREADS ", "1"},
-      {"NCCL_CROSS_NIC", "3"},  {"NCCL_MAX_NCHANNELS", "65"},    {"NCCL_P2P_LEVEL", "NEAR"},
+      {"NCCL_BUFFSIZE", "4M"},   {"NCCL_NTHREADS", "100"},        {"NCCL_NTHREADS ", "1"},
+      {"NCCL_CROSS_NIC", "3"},   {"NCCL_MAX_NCHANNELS", "65"},    {"NCCL_P2P_LEVEL", "NEAR"},
       {"NCCL_SHM_DISABLE", "x"}, {"NCCL_NETDEVS_POLICY", "MAX:0"}};
   for (const auto& [name, value] : wrong) {
     CAPTURE(name);
