@@ -1,9 +1,10 @@
 // Memory of large arrays, in large pages where the system has them.
 //
 // A hundred thousand flows take tens of megabytes; asking for them in pages of 4 KiB costs as much
-// time as simulating the flows. An array from 2 MiB on begins at a multiple of that and the system
-// is told that it may be served by large pages. Smaller ones, and all on systems without such
-// advice, come from the plain allocator.
+// time as simulating the flows. An array of 2 to 64 MiB begins at a multiple of 2 MiB and the
+// system is told that it may be served by large pages. Smaller ones come from the plain allocator,
+// and so do larger ones: they grow seldom, and clearing pages that nobody has used lately costs
+// more than asking for small ones that somebody has. Systems without such advice ignore it.
 #pragma once
 
 #include <cstddef>
@@ -49,7 +50,8 @@ class LargePageAllocator {
 
  private:
   static constexpr std::size_t page = std::size_t{2} << 20U;
-  static bool is_large(std::size_t bytes) { return bytes >= page; }
+  static constexpr std::size_t most = std::size_t{64} << 20U;
+  static bool is_large(std::size_t bytes) { return bytes >= page && bytes <= most; }
 };
 
 template <class T>

@@ -55,7 +55,7 @@ class LinkSets {
   LargeArray<LinkSetId> free_;
   std::size_t used_ = 0;
   LargeArray<LinkSetId> buckets_;  ///< a power of two of them, or none
-  SpanPool<LinkUse> links_;
+  LargePool<LinkUse> links_;
 };
 
 }  // namespace shardsim::network

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "models/network/flow_network.hpp"
+#include "models/network/large_pages.hpp"
 #include "models/network/span_pool.hpp"
 #include "simcore/time.hpp"
 
@@ -20,6 +21,8 @@ namespace shardsim::network {
 
 using ClassId = std::uint32_t;
 using VariableId = std::uint32_t;
+template <class T>
+using LargePool = SpanPool<T, LargeArray<T>>;
 
 inline constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -119,13 +122,13 @@ class SharingGraph {
 
   std::vector<ClassId> class_of_;  ///< by link
   std::vector<LinkClass> classes_;
-  SpanPool<ClassUser> class_users_;
+  LargePool<ClassUser> class_users_;
   LargeArray<PoolSpan> uses_;  ///< by variable
-  SpanPool<VariableUse> variable_uses_;
+  LargePool<VariableUse> variable_uses_;
   LargeArray<VariableLoad> loads_;
   LargeArray<double> caps_;
   std::size_t capped_ = 0;  ///< variables that have a cap
-  SpanPool<SetUse> set_uses_;
+  LargePool<SetUse> set_uses_;
   std::vector<SortedUse> sorted_;  ///< scratch of classify
 };
 

@@ -12,8 +12,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "models/network/large_pages.hpp"
-
 namespace shardsim::network {
 
 struct PoolSpan {
@@ -22,7 +20,8 @@ struct PoolSpan {
   std::uint32_t capacity = 0;  ///< 0 or a power of two
 };
 
-template <class T>
+/// `Storage`: a vector of T.
+template <class T, class Storage = std::vector<T>>
 class SpanPool {
   static_assert(std::is_trivially_copyable_v<T>);
 
@@ -73,7 +72,7 @@ class SpanPool {
     free_[static_cast<std::size_t>(std::countr_zero(array.capacity))].push_back(array.offset);
   }
 
-  LargeArray<T> storage_;
+  Storage storage_;
   std::array<std::vector<std::uint32_t>, 32> free_;
 };
 
