@@ -52,6 +52,7 @@ constexpr std::array steps{
 bool is_near(const RunFacts& run, const RunFacts& other, const Nearness& how) {
   if (how.family && run.family != other.family) return false;
   if (how.sized && !similar_size(run, other)) return false;
+  if (run.precision != "fp8" && other.precision == "fp8") return false;
   switch (how.hardware) {
     case Hardware::same_gpu:
       return run.gpu == other.gpu;

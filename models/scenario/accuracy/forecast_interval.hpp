@@ -1,16 +1,17 @@
 // The interval in which a forecast's step time is likely to be measured.
 //
 // Models: the forecast times what comparable published runs measured over what was predicted for
-// them. Logarithms of these ratios are taken as normal: the interval is the prediction interval of
-// Student's t for one more group of runs (a source, a model, a GPU), every group counting the same,
-// so that few groups give a wide interval. Comparable are runs of the same family of strategies and
-// of similar size (parameters within a factor of 8, GPUs within a factor of 16) on the same GPU;
-// where fewer than four groups are, on its generation, then on any GPU, then of any size. A GPU
-// without calibration on training runs is compared with forecasts that leave calibration out. Where
-// no run has the family, the generation, the element type or CPU offload, the interval is 1.5 times
-// as wide each (assumed). Beyond the sizes of the runs compared, variance is added as forecasts
-// have drifted with size among the published runs (interval_widening.hpp), and for fp8 as fp8 runs
-// have differed from others, unless four groups of fp8 runs are among them. What widens is said.
+// them. Logarithms of these ratios are taken as normal: the interval is the prediction interval
+// of Student's t for one more group of runs (a source, a model, a GPU), every group counting the
+// same, so that few groups give a wide interval. Comparable are runs of the same family of
+// strategies and of similar size (parameters within a factor of 8, GPUs within a factor of 16)
+// on the same GPU; where fewer than four groups are, on its generation, then on any GPU, then of
+// any size. fp8 runs count for fp8 runs only. A GPU without calibration on training runs is
+// compared with forecasts that leave calibration out. Where no run has the family, the
+// generation, the element type or CPU offload, the interval is 1.5 times as wide each (assumed).
+// Beyond the sizes of all runs of the family, variance is added as forecasts have drifted with
+// size among the published runs (interval_widening.hpp), and for fp8 as fp8 runs have differed
+// from others, unless four groups of fp8 runs are among those compared. What widens is said.
 // Assumes: a new run differs from the published ones as they differ among themselves.
 // Leaves out: compilation and the network, which would leave too few runs to compare.
 #pragma once

@@ -52,11 +52,13 @@ class PooledLine {
   double products_ = 0;
 };
 
-double root_mean_square(const std::vector<double>& values) {
+/// Median of the absolute values, which a single odd source does not move.
+double typical(std::vector<double> values) {
   if (values.empty()) return 0;
-  double sum = 0;
-  for (const double value : values) sum += value * value;
-  return std::sqrt(sum / static_cast<double>(values.size()));
+  for (double& value : values) value = std::abs(value);
+  std::ranges::sort(values);
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
 double mean_residual(const Rows& rows, bool calibrated) {
@@ -105,10 +107,21 @@ void widen_by_size(IntervalWidening& made, std::int64_t size, const Range& range
   const double deviation = drift * std::log2(above * below);
   made.variance += deviation * deviation;
   if (above >= worth_saying) {
-    made.reasons.push_back(fmt::format("{:.3g} times as many {} as any of them", above, what));
+    made.reasons.push_back(
+        fmt::format("{:.3g} times as many {} as any published run", above, what));
   } else if (below >= worth_saying) {
-    made.reasons.push_back(fmt::format("{:.3g} times fewer {} than any of them", below, what));
+    made.reasons.push_back(
+        fmt::format("{:.3g} times fewer {} than any published run", below, what));
   }
+}
+
+/// All runs of the family, compared or not; those compared where there are none.
+Rows of_family(const std::string& family, const Rows& compared, const ResidualTable& table) {
+  Rows rows;
+  for (const Residual& row : table.rows) {
+    if (row.run.family == family) rows.push_back(&row);
+  }
+  return rows.empty() ? compared : rows;
 }
 
 bool is_fp8(const Residual* row) { return row->run.precision == "fp8"; }
@@ -164,17 +177,17 @@ ResidualDrift residual_drift(const ResidualTable& table, bool calibrated) {
     if (fp8.empty() || others.empty()) continue;
     in_fp8.push_back(mean_residual(fp8, calibrated) - mean_residual(others, calibrated));
   }
-  return {root_mean_square(along_gpus), root_mean_square(along_parameters),
-          root_mean_square(in_fp8)};
+  return {typical(along_gpus), typical(along_parameters), typical(in_fp8)};
 }
 
 IntervalWidening widening(const RunFacts& run, const std::vector<const Residual*>& rows,
                           const ResidualTable& table) {
   const ResidualDrift drift = residual_drift(table, run.calibrated);
   IntervalWidening made;
-  const Range gpus = range_of(rows, [](const Residual* row) { return row->run.gpus; });
+  const Rows known = of_family(run.family, rows, table);
+  const Range gpus = range_of(known, [](const Residual* row) { return row->run.gpus; });
   widen_by_size(made, run.gpus, gpus, drift.per_doubling_of_gpus, "GPUs");
-  const Range parameters = range_of(rows, [](const Residual* row) { return row->run.parameters; });
+  const Range parameters = range_of(known, [](const Residual* row) { return row->run.parameters; });
   widen_by_size(made, run.parameters, parameters, drift.per_doubling_of_parameters, "parameters");
   widen_by_precision(made, run, rows, drift.fp8);
   if (run.cpu_offload) {

@@ -2,12 +2,13 @@
 //
 // Models: how far forecasts drift when a run grows. Within each source and GPU, the logarithm of
 // measured over predicted changes along the logarithm of the number of GPUs (of one and the same
-// model) and of the parameters (between models); the drift is the root mean square of these slopes
-// over sources and GPUs. A run that lies k doublings outside the sizes compared gets (k x drift)^2
-// of variance. Likewise fp8: the root mean square over sources of what their fp8 runs differ by
-// from their others. Where the table has nothing to tell a trait by, a factor on the width stands
-// in. Assumes: drift goes on at its rate; drifts of GPUs and parameters are independent. Leaves
-// out: interactions of size with the network and with the strategy.
+// model) and of the parameters (between models); the drift is the median of the absolute slopes
+// of sources and GPUs. A run that lies k doublings outside the sizes of the published runs of
+// its family gets (k x drift)^2 of variance. Likewise fp8: the median of what the fp8 runs of a
+// source and GPU differ by from its others. Where the table has nothing to tell a trait by, a
+// factor on the width stands in.
+// Assumes: drift goes on at its rate; drifts of GPUs and parameters are independent.
+// Leaves out: interactions of size with the network and with the strategy.
 #pragma once
 
 #include <string>
@@ -30,7 +31,7 @@ ResidualDrift residual_drift(const ResidualTable& table, bool calibrated);
 struct IntervalWidening {
   double variance = 0;               ///< to be added to that of the logarithm
   double factor = 1;                 ///< on the width
-  std::vector<std::string> reasons;  ///< "8 times as many GPUs as any of them"
+  std::vector<std::string> reasons;  ///< "8 times as many GPUs as any published run"
 };
 
 /// Of a forecast of `run` that is compared with `rows` (at least one) of `table`.

@@ -106,7 +106,7 @@ TEST_CASE("with too few runs on the GPU its generation counts, then any GPU, the
   CHECK(forecast_interval(run, four_groups(0.1))->what.find("none of similar size") !=
         std::string::npos);
   CHECK(forecast_interval(run, four_groups(0.1))
-            ->what.ends_with("; wider: 100 times as many GPUs as any of them"));
+            ->what.ends_with("; wider: 100 times as many GPUs as any published run"));
 }
 
 TEST_CASE("a family of strategies that no run has gets a wider interval and says so") {

@@ -164,7 +164,8 @@ TEST_CASE("torchtitan's units and checkpointing follow the date of the run") {
 TEST_CASE("an unknown power limit leaves the run's memory to be forecast") {
   const Cells limited = with(complete_run(), {{"notes", "B200 machine power limited"}});
   CHECK(map(limited));
-  const TrainingTable table = testing::table_of({limited, complete_run()});
+  const TrainingTable table =
+      testing::table_of({limited, with(complete_run(), {{"row_id", "run-2"}})});
   const auto reason = shipped_rules().why_no_time(TrainingRun(table, 0));
   REQUIRE(reason);
   CHECK(reason->find("power") != std::string::npos);
@@ -187,7 +188,7 @@ TEST_CASE("a scenario that makes no sense is a refusal, too") {
 
 /// Errors of the complete run with the rule's settings and this strategy.
 std::string errors_of(const MappingRule& rule, const char* strategy) {
-  const auto base = map(complete_run());
+  const auto base = map(with(complete_run(), {{"framework", "FSDP2"}}));
   REQUIRE(base);
   simcore::ConfigNode root = base->root;
   simcore::Diagnostics diagnostics;
@@ -223,7 +224,7 @@ TEST_CASE("a rule either sets or refuses") {
 
 TEST_CASE("rules that look at columns which the table lacks are reported") {
   MappingRules rules;
-  rules.rules.push_back({{{"colour", {"*"}}}, "because", {}});
+  rules.rules.push_back({{{"colour", {"*"}}}, "because", {}, {}});
   simcore::Diagnostics diagnostics;
   check_rules(rules, testing::table_of({complete_run()}), diagnostics);
   CHECK(diagnostics.error_count() == 1);
