@@ -77,7 +77,7 @@ TEST_CASE("collectives of every kind, algorithm and fidelity hold their invarian
         CAPTURE(name);
         CAPTURE(fidelity);
         const ProgramRun run = run_program("collective " + name + " " + machine +
-                                           " -b 1K -e 8M -f 32 --check --fidelity " + fidelity);
+                                           " -b 1K -e 64M -f 32 --check --fidelity " + fidelity);
         CHECK_MESSAGE(run.status == 0, run.messages);
       }
     }

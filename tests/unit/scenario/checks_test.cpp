@@ -377,7 +377,7 @@ TEST_CASE("blocks that leave a gap in their segment, or that nobody was given, a
 
 struct Messages {
   CheckLog log;
-  MessageCheck check{"all_gather", 2, log};
+  MessageCheck check{"all_gather", [](int, int) { return std::int64_t{2}; }, log};
 
   void send(std::int64_t step, std::int64_t start, std::int64_t end, std::int64_t bytes = 100) {
     check.row({0, 0, 0, step, 0, 1, bytes, nccl::TraceAction::send}, {us(start), us(end)});
