@@ -1,6 +1,9 @@
 // The schedules of tests/golden/fsdp, through the program's front door.
+#include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -48,6 +51,36 @@ TEST_CASE("--timeline of a prescribed workload is the golden schedule, event for
       CHECK(microseconds(got["end_s"]) == want[4].get<double>());
       CHECK(microseconds(got["cpu_issue_s"]) == want[5].get<double>());
     }
+  }
+}
+
+TEST_CASE("time of communication counts once what two communicators do at the same time") {
+  const ScratchFolder scratch;
+  const std::string result = scratch.file("result.json");
+  for (const std::string& scenario : {shipped_scenario("textbook-fsdp2-slow-network") +
+                                          " --set training.separate_reduce_scatter_group=true",
+                                      shipped_scenario("hsdp-llama-2-7b-4xdgx-h100")}) {
+    CAPTURE(scenario);
+    const ProgramRun run =
+        run_program("run " + scenario + " --quiet --timeline - --json " + result);
+    REQUIRE_MESSAGE(run.status == 0, run.messages);
+    std::vector<std::pair<double, double>> intervals;
+    for (const Json& one : Json::parse(run.output)) {
+      if (one["communicator"].is_null()) continue;
+      intervals.emplace_back(one["start_s"].get<double>(), one["end_s"].get<double>());
+    }
+    std::ranges::sort(intervals);
+    double busy = 0;
+    double sum = 0;
+    double covered = 0;
+    for (const auto& [start, end] : intervals) {
+      sum += end - start;
+      busy += std::max(0.0, end - std::max(start, covered));
+      covered = std::max(covered, end);
+    }
+    const double told = Json::parse(read_text(result))["step"]["communication_s"].get<double>();
+    CHECK(told == doctest::Approx(busy).epsilon(1e-9));
+    CHECK(sum > 1.1 * busy);  // they do overlap
   }
 }
 

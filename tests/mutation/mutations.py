@@ -93,6 +93,7 @@ MUTATIONS = [
         was="std::max(send_free, slot)",
         now="send_free",
         by="nccl_tests",
+        tests=["--source-file=*message_exchange_test.cpp"],
     ),
     dict(
         name="paths: PXN relays through a GPU of another host",
@@ -100,6 +101,7 @@ MUTATIONS = [
         was="if (!same_host && version >= NcclVersion{21, 0}) return false;",
         now="if (!same_host && version >= NcclVersion{31, 0}) return false;",
         by="nccl_tests",
+        tests=["--source-file=*paths_test.cpp"],
     ),
     # --- training ---
     dict(
@@ -151,7 +153,7 @@ MUTATIONS = [
         was="const SimTime start = std::max(from, covered);",
         now="const SimTime start = from;",
         by="golden_tests",
-        tests=["--source-file=*run_test.cpp,*timeline_test.cpp"],
+        tests=["--source-file=*timeline_test.cpp"],
     ),
     # --- report, quiz, cli ---
     dict(
