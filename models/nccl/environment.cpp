@@ -321,10 +321,13 @@ class Reader {
     const bool known = std::ranges::find(names_, name) != names_.end() ||
                        std::ranges::find(log_variables, name) != log_variables.end();
     if (known || !name.starts_with("NCCL_")) return;
+    std::vector<std::string> candidates = names_;
+    for (const UnheededVariable& one : unheeded_variables) candidates.emplace_back(one.name);
+    for (const std::string_view one : log_variables) candidates.emplace_back(one);
     diagnostics_.warning(
         where_,
         fmt::format("{} is none of NCCL's variables known here; it has no effect", quote(name)),
-        simcore::nearest_spelling(name, names_));
+        simcore::nearest_spelling(name, candidates));
   }
 
   NcclVersion version_;

@@ -122,6 +122,7 @@ TEST_CASE("names that NCCL does not have are pointed out, others' are not") {
   REQUIRE(reading.diagnostics.all().size() == 1);
   CHECK_FALSE(reading.diagnostics.has_errors());
   CHECK(reading.diagnostics.all().front().suggestion == "NCCL_ALGO");
+  CHECK(read({{"NCCL_IB_TCC", "106"}}).diagnostics.all().front().suggestion == "NCCL_IB_TC");
 }
 
 }  // namespace shardsim::nccl
