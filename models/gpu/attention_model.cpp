@@ -81,8 +81,7 @@ double attention_bytes(const AttentionWork& work) {
 }
 
 AttentionTime attention_time(const AttentionWork& work, const AttentionConstants& constants,
-                             simcore::SimTime fixed_time, const GpuShare& share,
-                             PowerState power) {
+                             simcore::SimTime fixed_time, const GpuShare& share, PowerState power) {
   assert(work.batch >= 0 && work.heads >= 0 && work.kv_heads >= 0 && work.head_size >= 0);
   assert(work.query_length >= 0 && work.key_length >= 0);
   if (work.batch == 0 || work.heads == 0 || work.query_length == 0) return {};

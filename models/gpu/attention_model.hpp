@@ -1,16 +1,17 @@
 // Time of a fused (Flash-style) attention kernel on one GPU.
 //
 // Models: blocks of 128 query rows, one SM each, whose work grows with the keys that the mask
-// leaves; a fixed cost of a block expressed in keys; causal blocks issued longest first, full ones
-// in waves; a floor from memory traffic.
-// Assumes: efficiencies are sustained ones unless constants have a throttle of their own (most were
-// fitted to kernels of up to several milliseconds, where such a term does not improve the fit; on a
-// GPU held far below its clocks by power it does); grouped-query attention changes bytes, not
-// arithmetic; the backward pass divides into blocks as the forward pass does; two
+// leaves; a fixed cost of a block expressed in keys; causal blocks issued longest first, full
+// ones in waves; a floor from memory traffic.
+// Assumes: efficiencies are sustained ones unless constants have a throttle of their own (most
+// were fitted to kernels of up to several milliseconds, where such a term does not improve the
+// fit; on a GPU held far below its clocks by power it does); grouped-query attention changes
+// bytes, not arithmetic; the backward pass divides into blocks as the forward pass does; two
 // parameters describe an implementation at one head size.
 // Leaves out: sliding windows, deterministic backward (12 % slower at the median of 45 published
-// pairs on GB200), fp8 attention, split-KV decoding. Serving also copies the new keys and values into
-// a paged cache, which published prefill times include: that is another kernel, of stream kind.
+// pairs on GB200), fp8 attention, split-KV decoding. Serving also copies the new keys and values
+// into a paged cache, which published prefill times include: that is another kernel, of stream
+// kind.
 #pragma once
 
 #include "models/gpu/gemm_model.hpp"

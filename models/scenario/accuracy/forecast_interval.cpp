@@ -149,7 +149,7 @@ ForecastInterval interval_from(const RunFacts& run, const std::vector<const Resi
       wider.factor * student_t_quantile((1 + confidence) / 2, groups - 1) * std::sqrt(variance);
   if (!how.family) half *= unseen;
   if (!known) half *= unseen;
-  const bool comparable = how.family && how.hardware != Hardware::any && wider.reasons.empty();
+  const bool comparable = how.family && how.hardware != Hardware::any && !wider.beyond;
   std::string what = describe(run, rows, how, known);
   if (!wider.reasons.empty()) {
     what += fmt::format("; wider: {}", fmt::join(wider.reasons, ", "));

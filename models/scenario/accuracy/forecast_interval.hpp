@@ -29,7 +29,7 @@ struct ForecastInterval {
   double low = 1;  ///< factors on the forecast
   double high = 1;
   std::size_t runs = 0;  ///< compared with
-  /// Of the strategy's family, on the GPU's generation, of similar size, and nothing widens.
+  /// Of the strategy's family, on the GPU's generation, of similar size, with all of its traits.
   bool comparable = false;
   std::string what;  ///< which, e.g. "FSDP, H100-SXM5-80GB, 2 to 54 billion parameters, ..."
 };

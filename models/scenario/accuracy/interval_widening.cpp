@@ -106,6 +106,7 @@ void widen_by_size(IntervalWidening& made, std::int64_t size, const Range& range
   const double below = times_above(range.least, size);
   const double deviation = drift * std::log2(above * below);
   made.variance += deviation * deviation;
+  made.beyond |= above >= worth_saying || below >= worth_saying;
   if (above >= worth_saying) {
     made.reasons.push_back(
         fmt::format("{:.3g} times as many {} as any published run", above, what));
@@ -146,8 +147,9 @@ void widen_by_precision(IntervalWidening& made, const RunFacts& run, const Rows&
   } else {
     made.factor *= unseen;
   }
+  made.beyond |= alike == 0;
   made.reasons.push_back(
-      fmt::format("{} {} run among them", alike == 0 ? "no" : "hardly a", run.precision));
+      fmt::format("{} {} runs among them", alike == 0 ? "no" : "few", run.precision));
 }
 
 }  // namespace
@@ -192,6 +194,7 @@ IntervalWidening widening(const RunFacts& run, const std::vector<const Residual*
   widen_by_precision(made, run, rows, drift.fp8);
   if (run.cpu_offload) {
     made.factor *= unseen;
+    made.beyond = true;
     made.reasons.emplace_back("no published run offloads to the CPU");
   }
   return made;

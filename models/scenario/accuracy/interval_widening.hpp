@@ -31,6 +31,7 @@ ResidualDrift residual_drift(const ResidualTable& table, bool calibrated);
 struct IntervalWidening {
   double variance = 0;               ///< to be added to that of the logarithm
   double factor = 1;                 ///< on the width
+  bool beyond = false;               ///< of sizes or with traits that no run compared has
   std::vector<std::string> reasons;  ///< "8 times as many GPUs as any published run"
 };
 
