@@ -69,7 +69,7 @@ TEST_CASE("data pass no NIC that was down from the start, and most that were up"
     for (const int node : {0, 2}) {  // as many as the node that has found fewest channels uses
       int nics = 0;
       for (int i = 0; i < 8; ++i) nics += passed.contains(fmt::format("node[{}].nic[{}]", node, i));
-      CHECK(nics >= 6);
+      CHECK(nics >= (pattern == Pattern::neighbours ? 1 : 6));  // one neighbour is elsewhere
     }
     CHECK_FALSE(passed.contains("node[2].nic[0]"));
     CHECK_FALSE(passed.contains("node[3].nic[5]"));
