@@ -1,5 +1,5 @@
 // NICs that are down when the run begins: what nodes find without them, and what all agree on.
-#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <set>
 
@@ -15,12 +15,12 @@ namespace shardsim::nccl {
 
 namespace {
 
-struct Cluster {
+struct LackingCluster {
   network::TopologySpec spec;
   network::Graph graph;
   NcclSetup setup;
 
-  Cluster(int nodes, const std::vector<std::string>& down) {
+  LackingCluster(int nodes, const std::vector<std::string>& down) {
     const auto folder = std::filesystem::path(SHARDSIM_SOURCE_DIR) / "topologies";
     simcore::Diagnostics diagnostics;
     auto loaded = network::load_topology("dgx-h100", {folder}, diagnostics);
@@ -60,22 +60,25 @@ constexpr std::array patterns{Pattern::ring, Pattern::trees, Pattern::multicast_
 
 }  // namespace
 
-TEST_CASE("data pass no NIC that was down from the start, and all that were up") {
-  const Cluster cluster(4, {"node[2].nic[0]", "node[3].nic[5]"});
+TEST_CASE("data pass no NIC that was down from the start, and most that were up") {
+  const LackingCluster cluster(4, {"node[2].nic[0]", "node[3].nic[5]"});
   const Planner planner(cluster.spec, 90, cluster.setup);
   for (const Pattern pattern : patterns) {
     const std::set<std::string> passed = cluster.passed(planner, pattern);
     CAPTURE(static_cast<int>(pattern));
-    CHECK(passed.contains("node[0].nic[0]"));
-    CHECK(passed.contains("node[2].nic[1]"));
+    for (const int node : {0, 2}) {  // as many as the node that has found fewest channels uses
+      int nics = 0;
+      for (int i = 0; i < 8; ++i) nics += passed.contains(fmt::format("node[{}].nic[{}]", node, i));
+      CHECK(nics >= (pattern == Pattern::neighbours ? 1 : 6));  // one neighbour is elsewhere
+    }
     CHECK_FALSE(passed.contains("node[2].nic[0]"));
     CHECK_FALSE(passed.contains("node[3].nic[5]"));
   }
 }
 
 TEST_CASE("nodes agree on the least that any has found, and keep their own NICs") {
-  const Cluster whole(4, {});
-  const Cluster lacking(4, {"node[2].nic[0]"});
+  const LackingCluster whole(4, {});
+  const LackingCluster lacking(4, {"node[2].nic[0]"});
   const Planner planner(whole.spec, 90, whole.setup);
   const PlannedCommunicator& all = whole.plan(planner);
   const PlannedCommunicator& least = lacking.plan(planner);
@@ -88,12 +91,15 @@ TEST_CASE("nodes agree on the least that any has found, and keep their own NICs"
     CHECK(least.graphs.ring.inter_gbytes_per_second <= one->graphs.ring.inter_gbytes_per_second);
     CHECK(least.graphs.ring.type_inter >= one->graphs.ring.type_inter);
   }
-  CHECK(least.graphs.ring.channel_count() * least.graphs.ring.inter_gbytes_per_second <
-        all.graphs.ring.channel_count() * all.graphs.ring.inter_gbytes_per_second);
+  const auto bandwidth = [](const PlannedCommunicator& plan) {
+    const ChannelGraph& ring = plan.graphs.ring;
+    return static_cast<double>(ring.inter_gbytes_per_second) * ring.channel_count();
+  };
+  CHECK(bandwidth(least) < bandwidth(all));
 }
 
 TEST_CASE("nodes that lack the same NIC are planned as one kind") {
-  const Cluster cluster(2, {"node[0].nic[3]", "node[1].nic[3]"});
+  const LackingCluster cluster(2, {"node[0].nic[3]", "node[1].nic[3]"});
   const Planner planner(cluster.spec, 90, cluster.setup);
   CHECK(cluster.plan(planner).by_node.empty());
   CHECK(cluster.plan(planner).system->nets.size() == 7);
@@ -102,7 +108,7 @@ TEST_CASE("nodes that lack the same NIC are planned as one kind") {
 TEST_CASE("a node without any NIC that is up has no plan between nodes") {
   std::vector<std::string> down;
   for (int i = 0; i < 8; ++i) down.push_back(fmt::format("node[1].nic[{}]", i));
-  const Cluster cluster(2, down);
+  const LackingCluster cluster(2, down);
   const Planner planner(cluster.spec, 90, cluster.setup);
   const auto domains = find_domains(cluster.graph, ranks_below(16));
   const auto made = planner.plan(*shape_of(cluster.graph, domains));
