@@ -41,6 +41,7 @@ std::string completer(const OptionEntry& entry, const CompletionWords& words) {
 
 std::string patterns(const CommandPage& command, const OptionEntry& entry) {
   std::vector<std::string> all;
+  all.reserve(entry.names.size());
   for (const std::string& name : entry.names) {
     all.push_back(shell_quoted(command.path + " " + name));
   }
@@ -73,6 +74,7 @@ std::string word_cases(const CommandPage& program, const CompletionWords& words)
         options.insert(options.end(), one.names.begin(), one.names.end());
       }
     }
+    commands.reserve(command.commands.size());
     for (const CommandPage& one : command.commands) commands.push_back(one.name);
     std::string other = commands.empty() ? ":" : "_shardsim_words " + words_text(commands);
     if (!command.arguments.empty()) other = completer(command.arguments.front(), words);
@@ -105,6 +107,7 @@ std::string bash_completion(const CommandPage& program, const CompletionWords& w
   const auto keys = words.by_label.find(label::setting);
   std::vector<std::string> with_sign;
   if (keys != words.by_label.end()) {
+    with_sign.reserve(keys->second.size());
     for (const std::string& key : keys->second) with_sign.push_back(key + "=");
   }
   std::string text = fmt::format(

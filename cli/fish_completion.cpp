@@ -32,6 +32,7 @@ std::string value_text(const OptionEntry& entry, const CompletionWords& words) {
   if (known == words.by_label.end()) return " -x";
   if (entry.value == label::setting || entry.value == label::axis) {
     std::vector<std::string> keys;
+    keys.reserve(known->second.size());
     for (const std::string& key : known->second) keys.push_back(key + "=");
     return " -x -a " + listed(keys);
   }

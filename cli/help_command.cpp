@@ -40,6 +40,7 @@ const CommandPage* find_page(const CommandPage& program, const std::vector<std::
       continue;
     }
     std::vector<std::string> names;
+    names.reserve(page->commands.size());
     for (const CommandPage& one : page->commands) names.push_back(one.name);
     const std::string near = simcore::nearest_spelling(word, names);
     std::cerr << fmt::format("{}: there is no command '{}'", page->path, word);

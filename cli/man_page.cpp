@@ -32,6 +32,7 @@ std::string heading_of(const OptionEntry& entry) {
     return fmt::format("\\fI{}\\fR", escaped(entry.heading()));
   }
   std::vector<std::string> names;
+  names.reserve(entry.names.size());
   for (const std::string& name : entry.names) {
     names.push_back(fmt::format("\\fB{}\\fR", escaped(name)));
   }
@@ -126,6 +127,7 @@ ManPage man_page(const CommandPage& program, const std::string& command) {
 
 std::vector<ManPage> man_pages(const CommandPage& program) {
   std::vector<ManPage> pages{man_page(program, "")};
+  pages.reserve(program.commands.size() + 1);
   for (const CommandPage& one : program.commands) pages.push_back(man_page(program, one.name));
   return pages;
 }

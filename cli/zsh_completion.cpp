@@ -22,6 +22,7 @@ std::string escaped(const std::string& text) {
 
 std::string listed(const std::vector<std::string>& words) {
   std::vector<std::string> quoted;
+  quoted.reserve(words.size());
   for (const std::string& word : words) quoted.push_back(escaped(word));
   return fmt::format("({})", fmt::join(quoted, " "));
 }
