@@ -39,15 +39,41 @@ std::optional<std::uint64_t> number_in(const char* file) {
   return std::nullopt;
 }
 
-/// What is left to the group of processes that this one runs in, as a container has it.
+/// Sum of the numbers behind two keys in a file of "key number" lines; what is missing counts
+/// nothing.
+std::uint64_t sum_in(const char* file, const std::string& first, const std::string& second) {
+  std::ifstream in(file);
+  std::uint64_t sum = 0;
+  std::string key;
+  for (std::uint64_t number = 0; in >> key >> number;) {
+    if (key == first || key == second) sum += number;
+  }
+  return sum;
+}
+
+/// What is left to the group of processes that this one runs in, as a container has it. Files in
+/// the page cache make room when it is needed.
 std::optional<std::uint64_t> left_in_group() {
-  for (const auto& [most, used] :
-       {std::pair{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
-        std::pair{"/sys/fs/cgroup/memory/memory.limit_in_bytes",
-                  "/sys/fs/cgroup/memory/memory.usage_in_bytes"}}) {
-    const auto limit = number_in(most);
-    const auto now = number_in(used);
-    if (limit && now) return *limit > *now ? *limit - *now : 0;
+  struct Files {
+    const char* most;
+    const char* used;
+    const char* parts;
+    const char* cached[2];
+  };
+  for (const Files& files : {Files{"/sys/fs/cgroup/memory.max",
+                                   "/sys/fs/cgroup/memory.current",
+                                   "/sys/fs/cgroup/memory.stat",
+                                   {"active_file", "inactive_file"}},
+                             Files{"/sys/fs/cgroup/memory/memory.limit_in_bytes",
+                                   "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+                                   "/sys/fs/cgroup/memory/memory.stat",
+                                   {"total_active_file", "total_inactive_file"}}}) {
+    const auto limit = number_in(files.most);
+    const auto used = number_in(files.used);
+    if (!limit || !used) continue;
+    const std::uint64_t cached = sum_in(files.parts, files.cached[0], files.cached[1]);
+    const std::uint64_t held = *used > cached ? *used - cached : 0;
+    return *limit > held ? *limit - held : 0;
   }
   return std::nullopt;
 }
