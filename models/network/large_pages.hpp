@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdlib>
 #include <memory>
 #include <new>
 #include <vector>
@@ -31,8 +30,7 @@ class LargePageAllocator {
   T* allocate(std::size_t count) {
     const std::size_t bytes = count * sizeof(T);
     if (!is_large(bytes)) return std::allocator<T>{}.allocate(count);
-    void* const memory = std::aligned_alloc(page, (bytes + page - 1) / page * page);
-    if (memory == nullptr) throw std::bad_alloc();
+    void* const memory = ::operator new(bytes, std::align_val_t{page});
 #if defined(__linux__)
     static_cast<void>(madvise(memory, bytes, MADV_HUGEPAGE));  // advice: it may be refused
 #endif
@@ -40,7 +38,7 @@ class LargePageAllocator {
   }
   void deallocate(T* memory, std::size_t count) {
     if (!is_large(count * sizeof(T))) return std::allocator<T>{}.deallocate(memory, count);
-    std::free(memory);
+    ::operator delete(memory, std::align_val_t{page});
   }
 
   template <class U>
