@@ -1,6 +1,7 @@
 #include "cli/measured_points.hpp"
 
 #include <charconv>
+#include <cmath>
 #include <memory>
 #include <set>
 #include <string>
@@ -80,9 +81,10 @@ class PointReader {
   /// A number above 0, or nothing and an error.
   std::optional<double> number(std::size_t row, std::size_t column) {
     const auto value = read_number(table_.text(row, column));
-    if (value && *value > 0) return value;
+    constexpr double below = 1e15;
+    if (value && *value > 0 && *value < below) return value;
     diagnostics_.error(table_.where(row, column),
-                       fmt::format("expected a number above 0, found {}",
+                       fmt::format("expected a number above 0 and below 1e15, found {}",
                                    simcore::quote(table_.text(row, column))));
     return std::nullopt;
   }
@@ -102,7 +104,7 @@ class PointReader {
   void add_number(std::string& out, const char* key, std::size_t row, const char* column) const {
     const auto found = table_.column(column);
     const auto value = found ? read_number(table_.text(row, *found)) : std::nullopt;
-    if (!value) return;
+    if (!value || !std::isfinite(*value)) return;
     out += fmt::format(",\"{}\":", key);
     simcore::append_json_number(out, *value);
   }

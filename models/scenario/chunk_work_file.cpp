@@ -91,18 +91,20 @@ class SetupReader {
  public:
   SetupReader(const std::string& file, simcore::Diagnostics& diagnostics)
       : diagnostics_(diagnostics) {
-    auto text = simcore::read_text_file(file, max_chunk_work_bytes);
-    source_ = std::make_shared<simcore::SourceText>(simcore::SourceText{file, text.value_or("")});
-    if (!text) {
-      fail(text.error());
-    } else if (text->size() > max_chunk_work_bytes) {
+    auto read = simcore::read_text_file(file, max_chunk_work_bytes);
+    source_ = std::make_shared<simcore::SourceText>(
+        simcore::SourceText{file, read ? std::move(*read) : std::string()});
+    const std::string& text = source_->text;
+    if (!read) {
+      fail(read.error());
+    } else if (text.size() > max_chunk_work_bytes) {
       fail(fmt::format("larger than {} MiB", max_chunk_work_bytes >> 20));
-    } else if (const auto large = simcore::json_too_large(*text, limits)) {
+    } else if (const auto large = simcore::json_too_large(text, limits)) {
       fail_at(*large);
     } else {
-      json_ = nlohmann::json::parse(*text, nullptr, false);
+      json_ = nlohmann::json::parse(text, nullptr, false);
       if (!json_.is_discarded()) return;
-      const auto problem = simcore::json_syntax_problem(*text);
+      const auto problem = simcore::json_syntax_problem(text);
       fail_at(problem.value_or(simcore::JsonProblem{0, "not valid JSON"}));
     }
   }

@@ -1,6 +1,7 @@
 #include "models/scenario/sweep/sweep_row.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <nlohmann/json.hpp>
 
@@ -72,8 +73,7 @@ void append_number(std::string& out, MetricUnit unit, double value) {
   constexpr double exact = 0x1p53;
   if (unit == MetricUnit::yes_or_no) {
     out += value != 0 ? "true" : "false";
-  } else if (value == static_cast<double>(static_cast<std::int64_t>(value)) && value < exact &&
-             value > -exact) {
+  } else if (value > -exact && value < exact && value == std::trunc(value)) {
     simcore::append_json_number(out, static_cast<std::int64_t>(value));
   } else {
     simcore::append_json_number(out, value);

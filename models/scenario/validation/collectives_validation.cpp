@@ -22,9 +22,8 @@ std::optional<double> number_in(const std::string& text) {
   double value = 0;
   const char* const end = text.data() + text.size();
   const auto [stop, problem] = std::from_chars(text.data(), end, value);
-  if (problem != std::errc{} || stop != end || !std::isfinite(value) || value <= 0) {
-    return std::nullopt;
-  }
+  constexpr double below = 1e15;
+  if (problem != std::errc{} || stop != end || !(value > 0 && value < below)) return std::nullopt;
   return value;
 }
 
@@ -57,7 +56,7 @@ void check_points(const CollectiveTables& made, simcore::Diagnostics& diagnostic
       const std::size_t column = *made.points.column(name);
       if (number_in(made.points.text(row, column))) continue;
       diagnostics.error(made.points.where(row, column),
-                        fmt::format("expected a number above 0 for {}", name));
+                        fmt::format("expected a number above 0 and below 1e15 for {}", name));
     }
   }
 }

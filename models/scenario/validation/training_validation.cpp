@@ -23,7 +23,9 @@ std::optional<double> measured_step(const TrainingRun& run) {
   const auto batch = run.count("micro_batch");
   const auto accumulation = run.count("grad_accum");
   if (!rate || !length || !batch || !accumulation) return std::nullopt;
-  return static_cast<double>(*length * *batch * *accumulation) / *rate;
+  // Not as integers: their product may be beyond 64 bits.
+  return static_cast<double>(*length) * static_cast<double>(*batch) *
+         static_cast<double>(*accumulation) / *rate;
 }
 
 std::optional<double> measured_memory(const TrainingRun& run) {

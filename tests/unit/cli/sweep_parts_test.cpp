@@ -12,6 +12,7 @@
 #include "cli/shell_text.hpp"
 #include "cli/sweep_journal.hpp"
 #include "cli/sweep_submit.hpp"
+#include "models/scenario/sweep/sweep_row.hpp"
 
 namespace shardsim::cli {
 namespace {
@@ -150,6 +151,16 @@ TEST_CASE("another sweep's file, or no sweep's at all, is left alone") {
   CHECK(!SweepJournal::resume(file.path(), "h", 4));
   CHECK(file.text() == "name: a scenario\n");
   CHECK(!SweepJournal::create("/nonexistent/points.jsonl"));
+}
+
+TEST_CASE("a line longer than any point is not taken into memory") {
+  const JournalFile file;
+  const std::string huge = line(0) + std::string(scenario::max_row_bytes + 1, 'x');
+  file.write(huge);
+  const auto resumed = SweepJournal::resume(file.path(), "h", 4);
+  REQUIRE_FALSE(resumed.has_value());
+  CHECK(resumed.error().find("a line of more than 16 MiB") != std::string::npos);
+  CHECK(file.text() == huge);
 }
 
 }  // namespace
