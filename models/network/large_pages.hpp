@@ -4,7 +4,8 @@
 // time as simulating the flows. An array of 2 to 64 MiB begins at a multiple of 2 MiB and the
 // system is told that it may be served by large pages. Smaller ones come from the plain allocator,
 // and so do larger ones: they grow seldom, and clearing pages that nobody has used lately costs
-// more than asking for small ones that somebody has. Systems without such advice ignore it.
+// more than asking for small ones that somebody has. Other systems than Linux know the plain one
+// alone.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +31,7 @@ class LargePageAllocator {
   T* allocate(std::size_t count) {
     const std::size_t bytes = count * sizeof(T);
     if (!is_large(bytes)) return std::allocator<T>{}.allocate(count);
-    void* const memory = ::operator new(bytes, std::align_val_t{page});
+    void* const memory = ::operator new((bytes + page - 1) / page * page, std::align_val_t{page});
 #if defined(__linux__)
     static_cast<void>(madvise(memory, bytes, MADV_HUGEPAGE));  // advice: it may be refused
 #endif
@@ -49,7 +50,11 @@ class LargePageAllocator {
  private:
   static constexpr std::size_t page = std::size_t{2} << 20U;
   static constexpr std::size_t most = std::size_t{64} << 20U;
+#if defined(__linux__)
   static bool is_large(std::size_t bytes) { return bytes >= page && bytes <= most; }
+#else
+  static bool is_large(std::size_t) { return false; }
+#endif
 };
 
 template <class T>
