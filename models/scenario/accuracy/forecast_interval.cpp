@@ -117,12 +117,6 @@ std::string describe(const RunFacts& run, const std::vector<const Residual*>& ro
   text +=
       fewest == most ? fmt::format("{} GPUs", most) : fmt::format("{} to {} GPUs", fewest, most);
   if (!how.sized) text += ", none of similar size";
-  if (run.parameters > largest) text += ", all of smaller models";
-  if (run.gpus > most) text += ", all on fewer GPUs";
-  if (std::ranges::none_of(
-          rows, [&](const Residual* row) { return row->run.precision == run.precision; })) {
-    text += fmt::format(", none in {}", run.precision);
-  }
   if (!run.calibrated) text += ", forecast without calibration on training";
   return text;
 }

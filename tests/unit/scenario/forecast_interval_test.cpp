@@ -41,19 +41,6 @@ TEST_CASE("the interval is the prediction interval for one more group") {
   CHECK(interval->what == "FSDP, X100, 7G parameters, 64 GPUs");
 }
 
-TEST_CASE("an interval says where the run goes beyond what it is compared with") {
-  const ResidualTable table = four_groups(0.1);
-  RunFacts run = some_run();
-  run.parameters *= 2;
-  CHECK(forecast_interval(run, table)->what.ends_with(", all of smaller models"));
-  run.gpus *= 2;
-  CHECK(
-      forecast_interval(run, table)->what.ends_with(", all of smaller models, all on fewer GPUs"));
-  run = some_run();
-  run.precision = "fp8";
-  CHECK(forecast_interval(run, table)->what.ends_with(", none in fp8"));
-}
-
 TEST_CASE("runs that all missed alike give the same correction and no width") {
   ResidualTable table = four_groups(0);
   for (Residual& row : table.rows) row.measured_over_predicted = 1.2;

@@ -132,7 +132,7 @@ TEST_CASE("a GPU, a framework and a model are known by their usual other names")
   // What only borders on a known GPU is another one.
   for (const char* name :
        {"H100 NVL", "H100-PCIe-80GB", "H20-96GB", "B300-288GB", "MI300X-192GB"}) {
-    CHECK(refused({{"gpu", name}}) == std::string("no rule for gpu '") + name + "'");
+    CHECK(refused({{"gpu", name}}).starts_with(std::string("no rule for gpu '") + name + "'"));
   }
   CHECK(mapped({{"framework", "PyTorch FSDP"}}).training.strategy == Strategy::fsdp1);
   CHECK(mapped({{"framework", "Lightning (FSDP)"}}).training.strategy == Strategy::fsdp1);
