@@ -130,7 +130,7 @@ void add_budget_options(CLI::App& command, BudgetArguments& arguments, const std
                   "tenths of what the machine has left. Beyond it: exit status 1")
       ->type_name("SIZE");
   expect_number(*command.add_option("--max-events", arguments.events, of_what), std::uint64_t{1},
-                std::numeric_limits<std::uint64_t>::max());
+                std::uint64_t{std::numeric_limits<std::int64_t>::max()});
   CLI::Option* seconds =
       command.add_option("--max-time", arguments.seconds,
                          "Seconds of real time after which to stop, with exit status 1");

@@ -9,9 +9,11 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 namespace shardsim::cli {
 
@@ -69,11 +71,19 @@ void allow_only(CLI::Option& option, const std::vector<std::string>& values);
 /// Adds the check that a name is not empty; "-" is one.
 void expect_name(CLI::Option& option, const char* label);
 
-/// Adds the check that a number is between the two.
+/// Adds the check that a number is between the two. CLI::Range would take NaN, and -1 as the
+/// largest number without a sign.
 template <class Number>
 void expect_number(CLI::Option& option, Number least, Number most) {
-  CLI::Validator range = CLI::Range(least, most);
-  range.description("");
+  const CLI::Validator range(
+      [least, most](const std::string& text) {
+        Number value{};
+        const bool read = CLI::detail::lexical_cast(text, value);
+        const bool negative = std::is_unsigned_v<Number> && text.contains('-');
+        if (read && !negative && value >= least && value <= most) return std::string();
+        return fmt::format("Value {} not in range {} to {}", text, least, most);
+      },
+      "");
   option.type_name(label::number)->check(range);
 }
 

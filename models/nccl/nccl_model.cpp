@@ -25,7 +25,7 @@ SimTime from_us(double us) {
 /// The sizes that the user sets.
 TimingConstants with_environment(TimingConstants constants, const Planner& planner) {
   const Environment& environment = planner.setup().environment;
-  if (uses_sockets(environment, planner.by_verbs())) {
+  if (planner.by_sockets()) {
     for (const Protocol protocol : all_protocols) {
       constants.ring[protocol].network_step_us += socket_step_us;
       constants.tree[protocol].network_step_us += socket_step_us;
@@ -43,7 +43,7 @@ TimingConstants with_environment(TimingConstants constants, const Planner& plann
 /// GB/s of a flow whose NICs' `proxies` each copy what they send; 0 if they do not.
 double driven_gbps(const Planner& planner, const Traffic& traffic, double proxies) {
   const Environment& environment = planner.setup().environment;
-  if (traffic.nic_share <= 0 || !uses_sockets(environment, planner.by_verbs())) return 0;
+  if (traffic.nic_share <= 0 || !planner.by_sockets()) return 0;
   return proxies * socket_gbps(environment) / traffic.nic_share;
 }
 

@@ -56,15 +56,23 @@ void filter(std::vector<PciEntry>& devices, const NicFilter& nics) {
   });
 }
 
+bool any_nic(const std::vector<PciEntry>& devices) {
+  return std::ranges::any_of(devices, [](const PciEntry& device) {
+    return !device.nets.empty() || any_nic(device.children);
+  });
+}
+
 }  // namespace
 
-void keep_nics(Machine& machine, std::string_view list) {
+bool keep_nics(Machine& machine, std::string_view list) {
   const NicFilter nics(list);
-  if (nics.keeps_everything()) return;
+  if (nics.keeps_everything()) return true;
   for (CpuEntry& cpu : machine.cpus) {
     filter(cpu.devices, nics);
     std::erase_if(cpu.nets, [&](const NetEntry& net) { return !nics.keeps(net); });
   }
+  return std::ranges::any_of(
+      machine.cpus, [](const CpuEntry& cpu) { return !cpu.nets.empty() || any_nic(cpu.devices); });
 }
 
 }  // namespace shardsim::nccl

@@ -10,7 +10,7 @@ namespace shardsim::nccl {
 /// Takes away the network devices that `list` does not name. It is "NAME,NAME,...", where NAME is
 /// the beginning of a device's name, after "=" the whole name; a leading "^" keeps the others
 /// instead; ":PORT" after a name asks for that port. An empty list keeps everything.
-/// Source: NCCL's user guide, NCCL_IB_HCA.
-void keep_nics(Machine& machine, std::string_view list);
+/// Returns whether any is left. Source: NCCL's user guide, NCCL_IB_HCA.
+bool keep_nics(Machine& machine, std::string_view list);
 
 }  // namespace shardsim::nccl

@@ -313,10 +313,15 @@ std::optional<CommunicatorShape> shape_of_cluster(const network::TopologySpec& s
 }
 
 Planner::Planner(const network::TopologySpec& spec, int compute_capability, const NcclSetup& setup)
-    : spec_(&spec), compute_capability_(compute_capability), setup_(&setup) {}
+    : spec_(&spec),
+      compute_capability_(compute_capability),
+      setup_(&setup),
+      by_sockets_(uses_sockets(setup.environment, by_verbs()) || list_leaves_no_nic()) {}
 
 Planner::Planner(Machine machine, const NcclSetup& setup)
-    : given_(with_hosts_counted(std::move(machine))), setup_(&setup) {}
+    : given_(with_hosts_counted(std::move(machine))),
+      setup_(&setup),
+      by_sockets_(uses_sockets(setup.environment, by_verbs())) {}
 
 std::int64_t Planner::nics_per_device() const {
   if (spec_ == nullptr || !spec_->node.nics) return 1;
@@ -334,12 +339,28 @@ bool Planner::by_verbs() const {
 
 void Planner::note_transports(PlannedCommunicator& plan) const {
   const Environment& environment = setup_->environment;
-  const bool sockets = uses_sockets(environment, by_verbs());
   plan.nics_per_device = nics_per_device();
   plan.shared_memory = environment.shm_disable.value_or(0) == 0;
-  plan.messages_change_rail = !sockets && environment.pxn_disable.value_or(0) == 0 &&
+  plan.messages_change_rail = !by_sockets_ && environment.pxn_disable.value_or(0) == 0 &&
                               environment.p2p_pxn_level.value_or(2) > 0;
-  plan.queue_pairs = sockets ? 1 : static_cast<int>(environment.ib_qps_per_connection.value_or(1));
+  plan.queue_pairs =
+      by_sockets_ ? 1 : static_cast<int>(environment.ib_qps_per_connection.value_or(1));
+}
+
+Machine Planner::described(std::int64_t hosts) const {
+  MachineChoice choice;
+  choice.nodes = hosts;
+  choice.compute_capability = compute_capability_;
+  choice.nics_per_device = nics_per_device();
+  return machine_from_topology(*spec_, choice);
+}
+
+/// NCCL goes on to its sockets then.
+bool Planner::list_leaves_no_nic() const {
+  const auto& list = setup_->environment.ib_hca;
+  if (!list || !spec_->node.nics || !by_verbs() || setup_->machine) return false;
+  Machine machine = described(1);
+  return !keep_nics(machine, *list);
 }
 
 Machine Planner::machine_of(const CommunicatorShape& shape) const {
@@ -348,16 +369,14 @@ Machine Planner::machine_of(const CommunicatorShape& shape) const {
   };
   if (setup_->machine) return taking_part(with_hosts_counted(*setup_->machine));
   if (given_) return taking_part(*given_);
-  MachineChoice choice;
-  choice.nodes = static_cast<std::int64_t>(shape.gpus_of_host.size());
-  choice.compute_capability = compute_capability_;
-  choice.nics_per_device = nics_per_device();
-  Machine machine = machine_from_topology(*spec_, choice);
-  // NCCL's own verbs transport heeds the list; a plugin does not.
+  Machine machine = described(static_cast<std::int64_t>(shape.gpus_of_host.size()));
+  // NCCL's own verbs transport heeds the list; a plugin does not, nor do sockets.
   const auto& list = setup_->environment.ib_hca;
-  const bool sockets = uses_sockets(setup_->environment, by_verbs());
-  if (list && by_verbs() && !sockets) keep_nics(machine, *list);
-  if (sockets) keep_from_gpu_memory(machine);
+  if (by_sockets_) {
+    keep_from_gpu_memory(machine);
+  } else if (list && by_verbs()) {
+    static_cast<void>(keep_nics(machine, *list));
+  }
   return taking_part(std::move(machine));
 }
 

@@ -97,13 +97,18 @@ class Planner {
   std::expected<const PlannedCommunicator*, std::string> plan(const CommunicatorShape& shape) const;
 
   const NcclSetup& setup() const { return *setup_; }
-  /// NCCL drives the NICs itself, without a plugin.
-  bool by_verbs() const;
+  /// Data between nodes take TCP: so the environment says, or no NIC is left for NCCL to drive.
+  bool by_sockets() const { return by_sockets_; }
   /// The machine of a shape as NCCL finds it: what NCCL_TOPO_DUMP_FILE would hold.
   Machine machine_of(const CommunicatorShape& shape) const;
 
  private:
   std::int64_t nics_per_device() const;
+  /// NCCL drives the NICs itself, without a plugin.
+  bool by_verbs() const;
+  /// The nodes of a cluster as NCCL finds them, all NICs with them.
+  Machine described(std::int64_t hosts) const;
+  bool list_leaves_no_nic() const;
   /// What the environment says of transports, for the traffic of the plan.
   void note_transports(PlannedCommunicator& plan) const;
   std::expected<std::unique_ptr<PlannedCommunicator>, std::string> plan_alike(
@@ -115,6 +120,7 @@ class Planner {
   std::optional<Machine> given_;
   int compute_capability_ = 0;
   const NcclSetup* setup_;
+  bool by_sockets_ = false;
   mutable std::map<CommunicatorShape, std::unique_ptr<PlannedCommunicator>> known_;
 };
 

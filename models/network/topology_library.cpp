@@ -43,18 +43,30 @@ void report_unknown(std::string_view name, const std::vector<fs::path>& search_p
   diagnostics.error(where, std::move(message), simcore::nearest_spelling(name, names));
 }
 
+void report_nothing_to_remove(const ConfigNode& base, const ConfigEntry& change,
+                              simcore::Diagnostics& diagnostics) {
+  std::vector<std::string> keys;
+  for (const ConfigEntry& entry : base.entries()) keys.push_back(entry.key);
+  diagnostics.error(
+      change.value.where(),
+      fmt::format("null removes what is inherited, and there is no '{}' to remove", change.key),
+      simcore::nearest_spelling(change.key, keys));
+}
+
 /// Puts the keys of `changes` into `base`; maps are merged, null removes, all else replaces.
-void merge(ConfigNode& base, const ConfigNode& changes) {
+void merge(ConfigNode& base, const ConfigNode& changes, simcore::Diagnostics& diagnostics) {
   for (const ConfigEntry& change : changes.entries()) {
     if (change.value.is_null()) {
-      std::erase_if(base.entries(), [&](const auto& entry) { return entry.key == change.key; });
+      const auto removed =
+          std::erase_if(base.entries(), [&](const auto& entry) { return entry.key == change.key; });
+      if (removed == 0) report_nothing_to_remove(base, change, diagnostics);
       continue;
     }
     ConfigNode* old = base.find(change.key);
     if (!old) {
       base.entries().push_back(change);
     } else if (old->is_map() && change.value.is_map()) {
-      merge(*old, change.value);
+      merge(*old, change.value, diagnostics);
     } else {
       *old = change.value;
     }
@@ -82,12 +94,12 @@ std::optional<ConfigNode> read_tree(const fs::path& file, const std::vector<fs::
   }
   std::optional<ConfigNode> base = read_tree(*base_file, search_path, open, diagnostics);
   if (!base) return std::nullopt;
-  merge(*base, *tree);
+  merge(*base, *tree, diagnostics);
   return base;
 }
 
 /// Nodes that differ say only in what: the keys of the usual node stand underneath.
-void complete_other_nodes(ConfigNode& tree) {
+void complete_other_nodes(ConfigNode& tree, simcore::Diagnostics& diagnostics) {
   const ConfigNode* usual = tree.find("node");
   ConfigNode* others = tree.find("other_nodes");
   if (!usual || !others || !usual->is_map()) return;
@@ -95,7 +107,7 @@ void complete_other_nodes(ConfigNode& tree) {
     ConfigNode* node = item.is_map() ? item.find("node") : nullptr;
     if (!node || !node->is_map()) continue;
     ConfigNode whole = *usual;
-    merge(whole, *node);
+    merge(whole, *node, diagnostics);
     *node = std::move(whole);
   }
 }
@@ -115,7 +127,7 @@ std::optional<Topology> load_topology(std::string_view name_or_path,
   std::set<std::string> open;
   std::optional<ConfigNode> tree = read_tree(*file, search_path, open, diagnostics);
   if (!tree) return std::nullopt;
-  complete_other_nodes(*tree);
+  complete_other_nodes(*tree, diagnostics);
   Topology topology{simcore::read_config<TopologySpec>(*tree, diagnostics), *file};
   if (diagnostics.error_count() != errors) return std::nullopt;
   return topology;

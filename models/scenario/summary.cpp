@@ -137,6 +137,9 @@ void write_step(Writer& out, const Result& result) {
   if (step.communication > simcore::SimTime{}) {
     out.line("  communication takes {} in all, {:.0f} % of it hidden behind compute",
              to_text(step.communication), step.overlap_fraction * 100);
+    if (step.interference > simcore::SimTime{}) {
+      out.line("  which it slows by {}: counted as compute", to_text(step.interference));
+    }
   }
 }
 

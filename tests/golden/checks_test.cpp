@@ -93,6 +93,22 @@ TEST_CASE("collectives of every kind, algorithm and fidelity hold their invarian
   }
 }
 
+TEST_CASE("pieces of switches that differ in size are no broken invariant") {
+  for (const char* arguments :
+       {"--topology dgx-h100 -b 36 -e 36 -d half --algo NVLS --proto Simple",
+        "--topology dgx-h100 --gpus 7 -b 16M -e 16M",
+        "--topology dgx-h100 --nodes 2 -b 823540 -e 823540",
+        "--topology dgx-h100 --nodes 2 -b 16M -e 16M --env NCCL_MAX_CTAS=1",
+        "--topology dgx-h100 --nodes 2 -b 64M -e 64M --env NCCL_MAX_CTAS=2",
+        "--topology gb200-nvl72 --nodes 3 -b 4M -e 16M -f 4",
+        "--topology gb200-nvl576 --nodes 7 -b 4M -e 4M"}) {
+    CAPTURE(arguments);
+    const ProgramRun run =
+        run_program(std::string("collective all_reduce --fidelity chunk --check ") + arguments);
+    CHECK_MESSAGE(run.status == 0, run.messages);
+  }
+}
+
 TEST_CASE("a run beyond its events stops, tells how far it came, and writes that whole") {
   const ScratchFolder scratch;
   const std::string json = scratch.file("result.json");

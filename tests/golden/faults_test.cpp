@@ -203,5 +203,33 @@ TEST_CASE("a fabric of more cables than can be held is refused at once") {
   CHECK(run.messages.find("cables between switches") != std::string::npos);
 }
 
+TEST_CASE("a limit that is no number, negative or beyond integers is refused, not lifted") {
+  for (const char* limit : {"--max-time nan", "--max-time inf", "--max-events -5",
+                            "--max-events 18446744073709551616", "--max-devices nan"}) {
+    CAPTURE(limit);
+    const ProgramRun run = run_program(two_nodes + "-b 8 -e 8 " + limit);
+    CHECK(run.status == 2);
+    CHECK(run.messages.find("not in range") != std::string::npos);
+  }
+}
+
+TEST_CASE("null removes only what is inherited") {
+  const ScratchFolder scratch;
+  const std::string file = scratch.write("t.yaml", "extends: dgx-h100\nnode: {nvlnk: null}\n");
+  const ProgramRun run = run_program("topology " + file);
+  CHECK(run.status == 2);
+  CHECK_MESSAGE(run.messages.find("t.yaml:2:15: error: null removes") != std::string::npos,
+                run.messages);
+  CHECK(run.messages.find("did you mean 'nvlink'") != std::string::npos);
+}
+
+TEST_CASE("NCCL goes on to TCP where its list leaves no NIC") {
+  const std::string sizes = two_nodes + "-b 64M -e 64M ";
+  const ProgramRun none = run_program(sizes + "--env NCCL_IB_HCA=nothing");
+  CHECK(none.status == 0);
+  CHECK(none.output == run_program(sizes + "--env NCCL_NET=Socket").output);
+  CHECK(none.output != run_program(sizes).output);
+}
+
 }  // namespace
 }  // namespace shardsim
