@@ -17,7 +17,7 @@ function(run)
 endfunction()
 
 file(REMOVE_RECURSE ${SCRATCH})
-file(MAKE_DIRECTORY ${SCRATCH}/packages ${SCRATCH}/root ${SCRATCH}/elsewhere)
+file(MAKE_DIRECTORY ${SCRATCH}/packages ${SCRATCH}/unpacked ${SCRATCH}/elsewhere)
 execute_process(COMMAND ${CPACK} --config ${BUILD_DIR}/CPackConfig.cmake -B ${SCRATCH}/packages
   RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
 if(NOT status EQUAL 0)
@@ -37,7 +37,7 @@ foreach(library libc6 libstdc++6 libyaml-cpp libfmt libpugixml)
   endif()
 endforeach()
 
-execute_process(COMMAND ${DPKG_DEB} -x ${package} ${SCRATCH}/root COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${DPKG_DEB} -x ${package} ${SCRATCH}/unpacked COMMAND_ERROR_IS_FATAL ANY)
 set(data usr/share/shardsim)
 foreach(file usr/bin/shardsim ${data}/scenarios/fsdp2-llama-2-7b-4xdgx-h100.yaml
     ${data}/scenarios/models/llama-2-7b.yaml ${data}/topologies/dgx-h100.yaml
@@ -49,19 +49,19 @@ foreach(file usr/bin/shardsim ${data}/scenarios/fsdp2-llama-2-7b-4xdgx-h100.yaml
     usr/share/doc/shardsim/copyright usr/share/doc/shardsim/changelog.gz
     usr/share/doc/shardsim/changelog.Debian.gz usr/share/doc/shardsim/README.md
     usr/share/doc/shardsim/docs/install.md)
-  if(NOT EXISTS ${SCRATCH}/root/${file})
+  if(NOT EXISTS ${SCRATCH}/unpacked/${file})
     message(SEND_ERROR "not in the package: ${file}")
   endif()
 endforeach()
 # Headers and libraries are the other package's.
 foreach(folder usr/include usr/lib)
-  if(EXISTS ${SCRATCH}/root/${folder})
+  if(EXISTS ${SCRATCH}/unpacked/${folder})
     message(SEND_ERROR "in the wrong package: ${folder}")
   endif()
 endforeach()
 
 # By name, from a folder that has nothing to do with it.
-set(program ${SCRATCH}/root/usr/bin/shardsim)
+set(program ${SCRATCH}/unpacked/usr/bin/shardsim)
 set(here ${SCRATCH}/elsewhere)
 set(name fsdp2-llama-2-7b-4xdgx-h100)
 run(FOLDER ${here} COMMAND ${program} run ${name} --json by-name.json)
@@ -76,7 +76,7 @@ run(FOLDER ${here} COMMAND ${program} schema result)
 run(FOLDER ${here} COMMAND ${program} sweep ${name} --over cluster.nodes=1,2 --prices list-2026)
 
 # A scenario that was copied away says the same; so does one beside a topology that extends another.
-configure_file(${SCRATCH}/root/${data}/scenarios/${name}.yaml ${here}/mine.yaml COPYONLY)
+configure_file(${SCRATCH}/unpacked/${data}/scenarios/${name}.yaml ${here}/mine.yaml COPYONLY)
 run(FOLDER / COMMAND ${program} run ${here}/mine.yaml --json ${here}/copied.json)
 file(READ ${here}/by-name.json first)
 file(READ ${here}/copied.json second)
