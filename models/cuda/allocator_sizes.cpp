@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "simcore/integer.hpp"
+
 namespace shardsim::cuda {
 
 using simcore::Bytes;
@@ -9,7 +11,7 @@ using simcore::Bytes;
 namespace {
 
 Bytes round_up(Bytes bytes, Bytes step) {
-  return Bytes{(bytes.count + step.count - 1) / step.count * step.count};
+  return Bytes{simcore::round_up(bytes.count, step.count)};
 }
 
 }  // namespace

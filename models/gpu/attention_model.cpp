@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <tuple>
 
+#include "simcore/integer.hpp"
+
 namespace shardsim::gpu {
 namespace {
 
@@ -25,7 +27,7 @@ struct BlockRow {
 };
 
 BlockRow full_blocks(std::int64_t queries, std::int64_t keys) {
-  const double blocks = real((queries + block_rows - 1) / block_rows);
+  const double blocks = real(simcore::divide_up(queries, block_rows));
   return {blocks, blocks * real(keys), real(keys)};
 }
 

@@ -7,8 +7,12 @@
 #include <limits>
 
 #include "models/gpu/soft_maximum.hpp"
+#include "simcore/integer.hpp"
 
 namespace shardsim::gpu {
+
+using simcore::divide_up;
+
 namespace {
 
 struct Tile {
@@ -23,7 +27,6 @@ constexpr std::array<int, 8> splits{1, 2, 3, 4, 6, 8, 12, 16};
 constexpr std::int64_t smallest_split_depth = 256;  // of K, for each part
 constexpr std::int64_t depth_step = 64;             // K advances by this much
 
-std::int64_t divide_up(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 double real(std::int64_t count) { return static_cast<double>(count); }
 
 /// Data that a tile loads per operation, (bm + bn) / (bm bn), above that of the largest tile.

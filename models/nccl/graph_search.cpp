@@ -7,6 +7,7 @@
 #include "models/nccl/channel_search.hpp"
 #include "models/nccl/nic_choice.hpp"
 #include "models/nccl/search_speeds.hpp"
+#include "simcore/integer.hpp"
 
 namespace shardsim::nccl {
 namespace {
@@ -288,7 +289,7 @@ class GraphSearch {
     if (best_.count == 0 || best_.pattern == ChannelPattern::nvls || best_.intra < 25) return;
     if (capability_ > 80 && best_.intra < 50 && best_.count > 4) return;
     const int count = std::min(best_.count * 2, best_.most);
-    const int copies = (count + best_.count - 1) / best_.count;
+    const int copies = simcore::divide_up(count, best_.count);
     for (int channel = best_.count; channel < count; ++channel) {
       const int origin = channel - best_.count;
       for (int place = 0; place < gpu_count(); ++place) {

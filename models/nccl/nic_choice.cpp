@@ -5,6 +5,8 @@
 #include <limits>
 #include <set>
 
+#include "simcore/integer.hpp"
+
 namespace shardsim::nccl {
 namespace {
 
@@ -54,7 +56,7 @@ int nets_per_gpu(const PlanningOptions& options, int nets, int gpus) {
     case NetDevicesPolicy::shared_out:
       break;
   }
-  return (nets + gpus - 1) / gpus;
+  return simcore::divide_up(nets, gpus);
 }
 
 /// Before 2.18.5 NCCL judged by the way from the NIC, and dealt NICs out to GPUs with equal

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "models/nccl/schedule_chunks.hpp"
+#include "simcore/integer.hpp"
 
 namespace shardsim::nccl {
 namespace {
@@ -94,7 +95,7 @@ PatPlan pat_plan(Collective collective, int ranks, std::int64_t channel_bytes,
   plan.collective = collective;
   plan.ranks = ranks;
   const std::int64_t bytes = std::max<std::int64_t>(1, channel_bytes);
-  plan.rounds = static_cast<int>((bytes + chunk_bytes - 1) / chunk_bytes);
+  plan.rounds = static_cast<int>(simcore::divide_up(bytes, chunk_bytes));
   if (ranks < 2) return plan;
   int group = pat_aggregation(ranks, bytes, chunk_bytes);
   plan.aggregation = group;

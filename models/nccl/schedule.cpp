@@ -2,13 +2,16 @@
 
 #include <algorithm>
 
+#include "simcore/integer.hpp"
+
 namespace shardsim::nccl {
+
+using simcore::divide_up;
+using simcore::round_up;
+
 namespace {
 
 constexpr std::int64_t least_traffic = 32 * 1024;  // of a channel
-
-constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) { return divide_up(a, b) * b; }
 
 int channels_of(const ScheduleInputs& inputs, OperationKind kind) {
   if (!kind.nvls) return inputs.channels.collective;

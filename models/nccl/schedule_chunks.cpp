@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/nccl/tuning_model.hpp"
+#include "simcore/integer.hpp"
 
 namespace shardsim::nccl {
 
@@ -185,7 +186,7 @@ Chunking cut(const ScheduleInputs& inputs, const CutOperation& operation, std::i
     chunk = chunk / whole * whole;
   }
   const std::int64_t round = channels * chunks_per_round(c) * chunk;
-  const std::int64_t rounds = round > 0 ? (bytes + round - 1) / round : 0;
+  const std::int64_t rounds = round > 0 ? simcore::divide_up(bytes, round) : 0;
   result.chunk_bytes = chunk;
   result.slice_bytes = chunk / result.chunk_steps * result.slice_steps;
   result.proxy_steps = rounds * steps_per_round(c) * result.chunk_steps;

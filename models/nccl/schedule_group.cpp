@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <tuple>
 
+#include "simcore/integer.hpp"
+
 namespace shardsim::nccl {
 namespace {
 
@@ -75,7 +77,7 @@ std::expected<std::vector<PlannedOperation>, std::string> plan_group(
   for (const auto& bin : bins) count += bin.size();
   const auto channels =
       static_cast<std::size_t>(std::max(1, selector.schedule_inputs().channels.collective));
-  const int pipelined = static_cast<int>((count + channels - 1) / channels);
+  const int pipelined = static_cast<int>(simcore::divide_up(count, channels));
 
   std::vector<PlannedOperation> planned;
   for (const auto& bin : bins) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "simcore/integer.hpp"
+
 namespace shardsim::nccl {
 
 using enum Algorithm;
@@ -146,7 +148,7 @@ double predicted_us(const TuningInputs& inputs, const TuningConstants& constants
   }
   const int batch = constants.operations_per_batch;
   const int latencies =
-      algorithm == ring ? operation.pipelined : (operation.pipelined + batch - 1) / batch;
+      algorithm == ring ? operation.pipelined : simcore::divide_up(operation.pipelined, batch);
   return latency * latencies + static_cast<double>(operation.bytes) / (1000 * bandwidth);
 }
 

@@ -15,6 +15,8 @@
 
 #if defined(__linux__)
 #include <sys/mman.h>
+
+#include "simcore/integer.hpp"
 #endif
 
 namespace shardsim::network {
@@ -31,7 +33,7 @@ class LargePageAllocator {
   T* allocate(std::size_t count) {
     const std::size_t bytes = count * sizeof(T);
     if (!is_large(bytes)) return std::allocator<T>{}.allocate(count);
-    void* const memory = ::operator new((bytes + page - 1) / page * page, std::align_val_t{page});
+    void* const memory = ::operator new(simcore::round_up(bytes, page), std::align_val_t{page});
 #if defined(__linux__)
     static_cast<void>(madvise(memory, bytes, MADV_HUGEPAGE));  // advice: it may be refused
 #endif

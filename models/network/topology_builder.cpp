@@ -9,6 +9,7 @@
 
 #include "models/network/device_name.hpp"
 #include "models/network/topology_check.hpp"
+#include "simcore/integer.hpp"
 
 namespace shardsim::network {
 
@@ -145,7 +146,7 @@ class Builder {
   void join_nvlink() {
     if (shares_nvswitch()) {
       const Index size = spec_.node.nvlink->nodes_per_domain;
-      shared_nvswitches_ = add(DeviceKind::nvswitch, -1, (nodes_ + size - 1) / size);
+      shared_nvswitches_ = add(DeviceKind::nvswitch, -1, simcore::divide_up(nodes_, size));
     }
     for (std::size_t n = 0; n < devices_.size(); ++n) {
       if (plan(static_cast<Index>(n)).spec->nvlink) join_nvlink(n);

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "models/network/device_name.hpp"
+#include "simcore/integer.hpp"
 
 namespace shardsim::network {
 
@@ -345,8 +346,7 @@ bool has_device(const TopologySpec& spec, const Vertex& device, std::int64_t nod
     case DeviceKind::nvswitch: {
       if (!node.nvlink || node.nvlink->layout != NvlinkLayout::nvswitch) return false;
       if (device.node != -1) return !spans && device.index == 0;
-      const std::int64_t domains =
-          (nodes + node.nvlink->nodes_per_domain - 1) / node.nvlink->nodes_per_domain;
+      const std::int64_t domains = simcore::divide_up(nodes, node.nvlink->nodes_per_domain);
       return spans && device.index < domains;
     }
     case DeviceKind::pcie_switch:

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "models/network/topology_check.hpp"
+#include "simcore/integer.hpp"
 
 namespace shardsim::network {
 
@@ -264,7 +265,7 @@ const NodeSpec& TopologySpec::node_at(std::int64_t number) const {
 
 std::array<std::int64_t, 3> switch_counts(const TopologySpec& spec, std::int64_t nodes) {
   const FabricSpec& fabric = spec.fabric;
-  const auto groups_of = [nodes](std::int64_t size) { return (nodes + size - 1) / size; };
+  const auto groups_of = [nodes](std::int64_t size) { return simcore::divide_up(nodes, size); };
   switch (fabric.kind) {
     case FabricKind::none:
       return {0, 0, 0};

@@ -2,14 +2,12 @@
 
 #include <cassert>
 
+#include "simcore/integer.hpp"
+
 namespace shardsim::training {
 
-namespace {
-
-std::int64_t divide_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
-std::int64_t round_up(std::int64_t value, std::int64_t to) { return divide_up(value, to) * to; }
-
-}  // namespace
+using simcore::divide_up;
+using simcore::round_up;
 
 PerParameterUnit shard_per_parameter(const std::vector<ParameterShape>& parameters,
                                      std::int64_t ranks) {

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 
-namespace shardsim::training {
-namespace {
+#include "simcore/integer.hpp"
 
-std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+namespace shardsim::training {
+
+using simcore::divide_up;
+
+namespace {
 
 /// Elements moved for each parameter, and passes over the data, each a set of multi-tensor kernels.
 struct Traffic {

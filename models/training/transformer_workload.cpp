@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "simcore/integer.hpp"
+
 namespace shardsim::training {
 
 using cuda::KernelCategory;
@@ -14,6 +16,7 @@ using cuda::ProgramRecorder;
 using cuda::TensorId;
 using gpu::MemoryBoundKind;
 using simcore::Bytes;
+using simcore::divide_up;
 
 namespace {
 
@@ -41,8 +44,6 @@ std::vector<Bytes> gradient_bytes(const std::vector<ParameterShape>& parameters,
 
 /// Indices of the embedding's and the positions' table among the root's parameters.
 constexpr std::array<std::size_t, 2> tables{0, 1};
-
-std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 

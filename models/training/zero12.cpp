@@ -3,18 +3,19 @@
 #include <algorithm>
 #include <string>
 
+#include "simcore/integer.hpp"
+
 namespace shardsim::training {
 
 using cuda::CollectiveKind;
 using cuda::MemoryKind;
 using simcore::Bytes;
+using simcore::divide_up;
 
 namespace {
 
 /// Slices of the flat buffer start at multiples of four bytes: nccl_start_alignment_factor.
 constexpr std::int64_t alignment_factor = 2;
-
-std::int64_t divide_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 
 }  // namespace
 

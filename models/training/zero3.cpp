@@ -2,18 +2,19 @@
 
 #include <string>
 
+#include "simcore/integer.hpp"
+
 namespace shardsim::training {
 
 using cuda::CollectiveKind;
 using cuda::MemoryKind;
 using simcore::Bytes;
+using simcore::divide_up;
 
 namespace {
 
 /// max_ongoing_fetch_events and max_param_reduce_events of DeepSpeed.
 constexpr std::size_t max_events_in_flight = 2;
-
-std::int64_t divide_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 
 }  // namespace
 

@@ -4,8 +4,11 @@
 #include <bit>
 
 #include "models/nccl/link_bandwidths.hpp"
+#include "simcore/integer.hpp"
 
 namespace shardsim::nccl {
+
+using simcore::divide_up;
 
 namespace {
 
@@ -14,7 +17,6 @@ constexpr std::int64_t KiB = 1024;
 int power_of_two_up(int count) {
   return static_cast<int>(std::bit_ceil(static_cast<unsigned>(std::max(count, 1))));
 }
-constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 int bits_reversed(int value, int bound) {
   int reversed = 0;

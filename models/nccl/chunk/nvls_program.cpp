@@ -4,13 +4,11 @@
 #include <map>
 #include <utility>
 
+#include "simcore/integer.hpp"
+
 namespace shardsim::nccl {
 
-namespace {
-
-constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-}  // namespace
+using simcore::divide_up;
 
 NvlsProgram::NvlsProgram(const ChannelLoad& load, NodeRanks nodes, std::vector<int> heads,
                          std::span<const NvlsTreeLinks> tree)

@@ -4,6 +4,8 @@
 #include <bit>
 #include <map>
 
+#include "simcore/integer.hpp"
+
 namespace shardsim::nccl {
 
 namespace {
@@ -51,7 +53,7 @@ void PatProgram::find_order() {
   // where, relative to this round, a rank has received; a round leaves it as it found it.
   const int count = static_cast<int>(messages.size());
   const auto add = [&](int position, bool sends) {
-    const int rounds_before = position < 0 ? (-position + count - 1) / count : 0;
+    const int rounds_before = position < 0 ? simcore::divide_up(-position, count) : 0;
     most_late_ = std::max(most_late_, rounds_before);
     const PatMessage& message =
         messages[static_cast<std::size_t>(position + rounds_before * count)];

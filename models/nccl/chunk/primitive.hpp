@@ -15,6 +15,7 @@
 
 #include "models/nccl/chunk/trace_record.hpp"
 #include "models/nccl/schedule_chunks.hpp"
+#include "simcore/integer.hpp"
 
 namespace shardsim::nccl {
 
@@ -84,7 +85,7 @@ struct Slicing {
   std::int64_t slice_bytes(std::int64_t chunk_bytes) const {
     if (slices == 1) return chunk_bytes;
     const std::int64_t grains = grain_bytes * slices;
-    return std::max((chunk_bytes + grains - 1) / grains * grain_bytes, least);
+    return std::max(simcore::divide_up(chunk_bytes, grains) * grain_bytes, least);
   }
 };
 

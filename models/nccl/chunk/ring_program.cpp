@@ -5,11 +5,13 @@
 #include <numeric>
 #include <utility>
 
+#include "simcore/integer.hpp"
+
 namespace shardsim::nccl {
 
-namespace {
+using simcore::divide_up;
 
-constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+namespace {
 
 Primitive receive(std::int64_t chunk, std::int64_t bytes) {
   return {.chunk = chunk, .bytes = bytes, .inputs = 1, .work = Work::keep};

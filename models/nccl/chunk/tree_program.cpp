@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "simcore/integer.hpp"
+
 namespace shardsim::nccl {
 
 TreeProgram::TreeProgram(const ChannelLoad& load, std::span<const TreeLinks> links)
@@ -14,7 +16,7 @@ TreeProgram::TreeProgram(const ChannelLoad& load, std::span<const TreeLinks> lin
     shapes_.push_back({number, 0, children, root ? children : std::uint16_t{1}});
     if (!root) shapes_.push_back({number, 1, 1, children});
   }
-  loops_ = (load.bytes + load.chunk_bytes - 1) / load.chunk_bytes;
+  loops_ = simcore::divide_up(load.bytes, load.chunk_bytes);
   full_loops_ = load.bytes / load.chunk_bytes;
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "simcore/config/override.hpp"
+#include "simcore/integer.hpp"
 
 namespace shardsim::scenario {
 
@@ -108,7 +109,7 @@ std::expected<MappedMachine, std::string> machine_by_rules(const TableFacts& fac
 
 /// NVLink domains of equal size, as few as hold the nodes; nothing if they cannot be equal.
 std::optional<std::int64_t> equal_domain(std::int64_t nodes, std::int64_t most) {
-  const std::int64_t domains = (nodes + most - 1) / most;
+  const std::int64_t domains = simcore::divide_up(nodes, most);
   return nodes % domains == 0 ? std::optional(nodes / domains) : std::nullopt;
 }
 
