@@ -15,9 +15,9 @@
 
 #if defined(__linux__)
 #include <sys/mman.h>
+#endif
 
 #include "simcore/integer.hpp"
-#endif
 
 namespace shardsim::network {
 
