@@ -83,6 +83,7 @@ std::expected<void, std::string> print_for_people(const SweepJournal& journal,
     if (journal.size() > shown.size()) {
       people << fmt::format("  ... and {} more points\n", journal.size() - shown.size());
     }
+    people << scenario::sweep_note(shown);
   }
   if (!targets.plot.empty()) {
     people << '\n' << plot.draw(terminal_is_unicode());

@@ -41,8 +41,9 @@ Json step_json(const StepResult& step) {
 void add_interval(Json& step, const std::optional<StepInterval>& interval) {
   step["interval_90_s"] = nullptr;
   if (interval) step["interval_90_s"] = {interval->low.seconds(), interval->high.seconds()};
+  step["interval_runs"] = interval ? interval->runs : 0;
   step["comparable"] = interval && interval->comparable;
-  step["comparable_runs"] = interval ? interval->runs : 0;
+  step["comparable_runs"] = interval ? interval->comparable_runs : 0;
   step["comparable_what"] = interval ? Json(interval->what) : Json(nullptr);
 }
 

@@ -126,9 +126,10 @@ struct StoppedResult {
 struct StepInterval {
   simcore::SimTime low;
   simcore::SimTime high;
-  std::size_t runs = 0;     ///< compared with
-  bool comparable = false;  ///< false: there are none that are, and these are the nearest
-  std::string what;         ///< which
+  std::size_t runs = 0;             ///< that it is drawn from
+  std::size_t comparable_runs = 0;  ///< that `what` names
+  bool comparable = false;          ///< false: there are none that are, and these are the nearest
+  std::string what;                 ///< which
 };
 
 /// The step on other hardware.

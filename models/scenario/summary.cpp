@@ -91,10 +91,9 @@ void write_interval(Writer& out, const Result& result) {
   if (!result.interval) return;
   const StepInterval& interval = *result.interval;
   const std::string indent(16, ' ');
-  out.line(
-      "{}90 % interval {} to {}, from {}:", indent, to_text(interval.low), to_text(interval.high),
-      interval.comparable ? fmt::format("{} comparable runs", interval.runs)
-                          : fmt::format("{} published runs, as none is comparable", interval.runs));
+  out.line("{}90 % interval {} to {}, from {} published runs; {} comparable:", indent,
+           to_text(interval.low), to_text(interval.high), interval.runs,
+           interval.comparable ? fmt::format("{}", interval.comparable_runs) : "none is");
   for (const std::string& line : wrapped(interval.what, 100 - indent.size())) {
     out.line("{}{}", indent, out.faint(line));
   }

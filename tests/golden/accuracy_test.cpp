@@ -43,6 +43,7 @@ TEST_CASE("a forecast comes with its interval and the runs that it is drawn from
   CHECK(low > time * 0.8);
   CHECK(high < time * 1.3);
   CHECK(step["comparable_runs"] > 10);
+  CHECK(step["interval_runs"] > step["comparable_runs"]);
   CHECK(step["comparable_what"].get<std::string>().find("FSDP, H100-SXM5-80GB") == 0);
 }
 
@@ -53,15 +54,27 @@ TEST_CASE("the interval is wider where no published run is comparable, and the t
   };
   CHECK(width("fsdp2-llama-2-7b-pcie-8xl40s") > width("fsdp2-llama-2-7b-4xdgx-h100"));
   const ProgramRun known = run_program("run " + shipped_scenario("fsdp2-llama-2-7b-4xdgx-h100"));
-  CHECK(known.output.find("comparable runs:") != std::string::npos);
+  CHECK(known.output.find("published runs; 35 comparable:") != std::string::npos);
   const ProgramRun unknown = run_program("run " + shipped_scenario("fsdp2-llama-2-7b-pcie-8xl40s"));
   CHECK(unknown.output.find("none is comparable") != std::string::npos);
+}
+
+TEST_CASE("a sweep says for how many points no published run is comparable") {
+  const ProgramRun mixed =
+      run_program("sweep " + shipped_scenario("fsdp2-llama-2-7b-4xdgx-h100") +
+                  " --over cluster.topology=dgx-h100,dgx-b200 --fidelity model");
+  REQUIRE_MESSAGE(mixed.status == 0, mixed.messages);
+  CHECK(mixed.output.find("comparable with 1 of 2 points") != std::string::npos);
+  const ProgramRun known = run_program("sweep " + shipped_scenario("fsdp2-llama-2-7b-4xdgx-h100") +
+                                       " --over cluster.nodes=1,2 --fidelity model");
+  CHECK(known.output.find("No published run") == std::string::npos);
 }
 
 TEST_CASE("prescribed times have no interval") {
   const Json step = result_of(shipped_scenario("textbook-fsdp2"))["step"];
   CHECK(step["interval_90_s"].is_null());
   CHECK(step["comparable_runs"] == 0);
+  CHECK(step["interval_runs"] == 0);
 }
 
 TEST_CASE("what if: answers come only where asked for, and a slow network shows") {
@@ -103,6 +116,9 @@ TEST_CASE("sources left out are reported in text and JSON") {
   const Json left_out = Json::parse(run.output)["leave_one_out"];
   CHECK(left_out["scores"][2]["rows"] == 9);
   CHECK(left_out["constants"].size() >= 3);
+  CHECK(left_out["scores"][0]["interval_score"].is_null());
+  CHECK(left_out["scores"][2]["interval_score"] >= left_out["scores"][2]["interval_width"]);
+  CHECK(left_out["scores"][2].contains("group_coverage_of_90_intervals"));
   CHECK(run.messages.find("without llmfoundry-2024") != std::string::npos);
 }
 

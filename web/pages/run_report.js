@@ -42,7 +42,7 @@ function figures() {
     name: words.facts.step,
     value: format.time(step.time_s),
     note: interval
-      ? fill(words.facts.interval, { low: format.time(interval[0]), high: format.time(interval[1]), runs: step.comparable_runs })
+      ? fill(words.facts.interval, { low: format.time(interval[0]), high: format.time(interval[1]), runs: step.interval_runs })
       : null,
   });
   if (throughput.tokens_per_s) {

@@ -26,7 +26,7 @@ export const memoryKinds = {
 export const runWords = {
   facts: {
     step: "Step time",
-    interval: "90 % interval {low} to {high}, from {runs} comparable runs",
+    interval: "90 % interval {low} to {high}, from {runs} published runs",
     throughput: "Throughput, tokens/s",
     perGpu: "{value} per GPU",
     mfu: "MFU",

@@ -12,6 +12,8 @@
 #include <fmt/ranges.h>
 
 #include "models/scenario/accuracy/interval_widening.hpp"
+#include "models/scenario/accuracy/residual_model.hpp"
+#include "models/scenario/accuracy/student_t.hpp"
 
 namespace shardsim::scenario {
 
@@ -19,7 +21,6 @@ namespace {
 
 constexpr double most_times_parameters = 8;
 constexpr double most_times_gpus = 16;
-constexpr std::size_t fewest_groups = 4;
 /// The interval is so much wider where no run at all has the strategy's family, and again where
 /// none has the GPU's generation. Assumed: the table cannot tell what it does not hold.
 constexpr double unseen = 1.5;
@@ -62,12 +63,6 @@ bool is_near(const RunFacts& run, const RunFacts& other, const Nearness& how) {
       return true;
   }
   return false;
-}
-
-std::size_t group_count(const std::vector<const Residual*>& rows) {
-  std::set<std::tuple<std::string_view, std::string_view, std::string_view>> groups;
-  for (const Residual* row : rows) groups.emplace(row->source, row->model, row->run.gpu);
-  return groups.size();
 }
 
 /// "5 to 80 billion" or "125 million".
@@ -121,59 +116,43 @@ std::string describe(const RunFacts& run, const std::vector<const Residual*>& ro
   return text;
 }
 
+/// What the distribution is drawn from: all runs of the family but those in fp8, which have their
+/// own spread on top; `compared` where that leaves too few.
+std::vector<const Residual*> drawn_from(const RunFacts& run, const ResidualTable& table,
+                                        const std::vector<const Residual*>& compared,
+                                        const Nearness& how) {
+  std::vector<const Residual*> rows;
+  for (const Residual& row : table.rows) {
+    if (how.family && row.run.family != run.family) continue;
+    if (row.run.precision != "fp8") rows.push_back(&row);
+  }
+  return group_count(rows) >= fewest_groups ? rows : compared;
+}
+
 ForecastInterval interval_from(const RunFacts& run, const std::vector<const Residual*>& rows,
                                const Nearness& how, const ResidualTable& table, double confidence) {
   const bool known = knows_generation(table, run.generation);
-  const std::vector<double> weights = group_weights(rows);
-  std::vector<double> logs;
-  for (const Residual* row : rows) {
-    logs.push_back(
-        std::log(run.calibrated ? row->measured_over_predicted : row->measured_over_uncalibrated));
-  }
-  double mean = 0;
-  for (std::size_t i = 0; i < logs.size(); ++i) mean += weights[i] * logs[i];
-  double spread = 0;
-  for (std::size_t i = 0; i < logs.size(); ++i) {
-    spread += weights[i] * (logs[i] - mean) * (logs[i] - mean);
-  }
-  const auto groups = static_cast<double>(group_count(rows));
-  const IntervalWidening wider = widening(run, rows, table);
-  const double variance = spread * groups / (groups - 1) * (1 + 1 / groups) + wider.variance;
-  double half =
-      wider.factor * student_t_quantile((1 + confidence) / 2, groups - 1) * std::sqrt(variance);
+  const auto model = *fit_residuals(drawn_from(run, table, rows, how), run.calibrated);
+  const ResidualForecast forecast = model.forecast(run.gpu);
+  const IntervalWidening wider = widening(run, rows, table, model.squared_scale);
+  double half = wider.factor * student_t_quantile((1 + confidence) / 2, tail_freedom) *
+                std::sqrt(forecast.squared_scale + wider.squared_scale);
   if (!how.family) half *= unseen;
   if (!known) half *= unseen;
-  const bool comparable = how.family && how.hardware != Hardware::any && !wider.beyond;
-  std::string what = describe(run, rows, how, known);
+  ForecastInterval made;
+  made.low = std::exp(forecast.centre - half);
+  made.high = std::exp(forecast.centre + half);
+  made.runs = model.runs;
+  made.comparable_runs = rows.size();
+  made.comparable = how.family && how.hardware != Hardware::any && !wider.beyond;
+  made.what = describe(run, rows, how, known);
   if (!wider.reasons.empty()) {
-    what += fmt::format("; wider: {}", fmt::join(wider.reasons, ", "));
+    made.what += fmt::format("; wider: {}", fmt::join(wider.reasons, ", "));
   }
-  return {std::exp(mean - half), std::exp(mean + half), rows.size(), comparable, std::move(what)};
-}
-
-/// Of the normal distribution, by bisection of its distribution function.
-double normal_quantile(double share) {
-  double low = 0;
-  double high = 4;
-  for (int i = 0; i < 60; ++i) {
-    const double middle = (low + high) / 2;
-    (std::erfc(-middle / std::sqrt(2.0)) / 2 < share ? low : high) = middle;
-  }
-  return low;
+  return made;
 }
 
 }  // namespace
-
-/// Expansion in powers of 1/freedom around the normal quantile: Abramowitz and Stegun, 26.7.5.
-double student_t_quantile(double share, double freedom) {
-  const double z = normal_quantile(share);
-  const double z2 = z * z;
-  const double first = z * (z2 + 1) / 4;
-  const double second = z * ((5 * z2 + 16) * z2 + 3) / 96;
-  const double third = z * (((3 * z2 + 19) * z2 + 17) * z2 - 15) / 384;
-  const double fourth = z * ((((79 * z2 + 776) * z2 + 1482) * z2 - 1920) * z2 - 945) / 92160;
-  return z + (first + (second + (third + fourth / freedom) / freedom) / freedom) / freedom;
-}
 
 std::optional<ForecastInterval> forecast_interval(const RunFacts& run, const ResidualTable& table,
                                                   double confidence) {
@@ -194,8 +173,11 @@ std::optional<StepInterval> step_interval(const RunFacts& run, simcore::SimTime 
   const auto factors = forecast_interval(run, table);
   if (!factors) return std::nullopt;
   return StepInterval{simcore::SimTime::from_seconds(step.seconds() * factors->low),
-                      simcore::SimTime::from_seconds(step.seconds() * factors->high), factors->runs,
-                      factors->comparable, factors->what};
+                      simcore::SimTime::from_seconds(step.seconds() * factors->high),
+                      factors->runs,
+                      factors->comparable_runs,
+                      factors->comparable,
+                      factors->what};
 }
 
 }  // namespace shardsim::scenario

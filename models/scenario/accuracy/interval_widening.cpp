@@ -9,6 +9,9 @@
 
 #include <fmt/format.h>
 
+#include "models/scenario/accuracy/residual_model.hpp"
+#include "models/scenario/accuracy/student_t.hpp"
+
 namespace shardsim::scenario {
 
 namespace {
@@ -16,17 +19,12 @@ namespace {
 using Rows = std::vector<const Residual*>;
 using Key = std::pair<std::string_view, std::string_view>;
 
-constexpr std::size_t fewest_groups = 4;
 /// Where nothing in the table tells what a trait does. Assumed.
 constexpr double unseen = 1.5;
 /// Sizes a little beyond those compared are not worth a word.
 constexpr double worth_saying = 1.5;
 
 double log2_of(std::int64_t count) { return std::log2(static_cast<double>(count)); }
-
-double residual_of(const Residual& row, bool calibrated) {
-  return std::log(calibrated ? row.measured_over_predicted : row.measured_over_uncalibrated);
-}
 
 /// Sums of a line through points whose means are taken set by set.
 class PooledLine {
@@ -46,24 +44,38 @@ class PooledLine {
   /// Two points a factor of four apart suffice.
   bool tells() const { return squares_ >= 2; }
   double slope() const { return products_ / squares_; }
+  /// Variance of the slope where that of a point is 1.
+  double noise() const { return 1 / squares_; }
 
  private:
   double squares_ = 0;
   double products_ = 0;
 };
 
-/// Median of the absolute values, which a single odd source does not move.
-double typical(std::vector<double> values) {
-  if (values.empty()) return 0;
-  for (double& value : values) value = std::abs(value);
-  std::ranges::sort(values);
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
+/// Effects that sources and GPUs show, with the noise that the spread of runs gives them.
+class Effects {
+ public:
+  explicit Effects(double squared_scale) : squared_scale_(squared_scale) {}
+
+  void add(double effect, double noise) {
+    effects_.push_back(effect);
+    noise_.push_back(noise * squared_scale_);
+  }
+  void add(const PooledLine& line) {
+    if (line.tells()) add(line.slope(), line.noise());
+  }
+  bool none() const { return effects_.empty(); }
+  double scale() const { return effect_scale(effects_, noise_); }
+
+ private:
+  double squared_scale_;
+  std::vector<double> effects_;
+  std::vector<double> noise_;
+};
 
 double mean_residual(const Rows& rows, bool calibrated) {
   double sum = 0;
-  for (const Residual* row : rows) sum += residual_of(*row, calibrated);
+  for (const Residual* row : rows) sum += log_residual(*row, calibrated);
   return sum / static_cast<double>(rows.size());
 }
 
@@ -105,7 +117,7 @@ void widen_by_size(IntervalWidening& made, std::int64_t size, const Range& range
   const double above = times_above(size, range.most);
   const double below = times_above(range.least, size);
   const double deviation = drift * std::log2(above * below);
-  made.variance += deviation * deviation;
+  made.squared_scale += deviation * deviation;
   made.beyond |= above >= worth_saying || below >= worth_saying;
   if (above >= worth_saying) {
     made.reasons.push_back(
@@ -135,29 +147,39 @@ std::size_t groups_with(const Rows& rows, const std::string& precision) {
   return groups.size();
 }
 
-void widen_by_precision(IntervalWidening& made, const RunFacts& run, const Rows& rows,
-                        double fp8_drift) {
-  const std::size_t alike = groups_with(rows, run.precision);
-  const bool fp8 = run.precision == "fp8";
-  if (alike >= (fp8 ? fewest_groups : 1)) return;
-  // fp16 products run at the rate of bf16 ones.
-  if (run.precision == "fp16" && groups_with(rows, "bf16") > 0) return;
-  if (fp8 && fp8_drift > 0) {
-    made.variance += fp8_drift * fp8_drift;
+/// Says how far fp8 runs are among those compared.
+std::string fp8_reason(std::size_t alike) {
+  if (alike == 0) return "no fp8 runs among them";
+  return alike < fewest_groups ? "few fp8 runs among them" : "fp8 runs differ more";
+}
+
+/// The spread is that of runs in other precisions, so that what fp8 adds comes on top of it.
+void widen_by_fp8(IntervalWidening& made, const Rows& rows, std::optional<double> drift) {
+  const std::size_t alike = groups_with(rows, "fp8");
+  if (drift) {
+    made.squared_scale += *drift * *drift;
   } else {
     made.factor *= unseen;
   }
   made.beyond |= alike == 0;
-  made.reasons.push_back(
-      fmt::format("{} {} runs among them", alike == 0 ? "no" : "few", run.precision));
+  made.reasons.push_back(fp8_reason(alike));
+}
+
+void widen_by_precision(IntervalWidening& made, const RunFacts& run, const Rows& rows) {
+  if (groups_with(rows, run.precision) > 0) return;
+  // fp16 products run at the rate of bf16 ones.
+  if (run.precision == "fp16" && groups_with(rows, "bf16") > 0) return;
+  made.factor *= unseen;
+  made.beyond = true;
+  made.reasons.push_back(fmt::format("no {} runs among them", run.precision));
 }
 
 }  // namespace
 
-ResidualDrift residual_drift(const ResidualTable& table, bool calibrated) {
-  std::vector<double> along_gpus;
-  std::vector<double> along_parameters;
-  std::vector<double> in_fp8;
+ResidualDrift residual_drift(const ResidualTable& table, bool calibrated, double squared_scale) {
+  Effects along_gpus(squared_scale);
+  Effects along_parameters(squared_scale);
+  Effects in_fp8(squared_scale);
   for (const auto& [key, rows] : by_source_and_gpu(table)) {
     PooledLine gpus;
     PooledLine parameters;
@@ -165,33 +187,40 @@ ResidualDrift residual_drift(const ResidualTable& table, bool calibrated) {
     for (const auto& [model, runs] : by_model(rows)) {
       std::vector<std::pair<double, double>> points;
       for (const Residual* row : runs) {
-        points.emplace_back(log2_of(row->run.gpus), residual_of(*row, calibrated));
+        points.emplace_back(log2_of(row->run.gpus), log_residual(*row, calibrated));
       }
       gpus.add(points);
       models.emplace_back(log2_of(runs.front()->run.parameters), mean_residual(runs, calibrated));
     }
     parameters.add(models);
-    if (gpus.tells()) along_gpus.push_back(gpus.slope());
-    if (parameters.tells()) along_parameters.push_back(parameters.slope());
+    along_gpus.add(gpus);
+    along_parameters.add(parameters);
     Rows fp8;
     Rows others;
     for (const Residual* row : rows) (is_fp8(row) ? fp8 : others).push_back(row);
     if (fp8.empty() || others.empty()) continue;
-    in_fp8.push_back(mean_residual(fp8, calibrated) - mean_residual(others, calibrated));
+    in_fp8.add(mean_residual(fp8, calibrated) - mean_residual(others, calibrated),
+               1 / static_cast<double>(fp8.size()) + 1 / static_cast<double>(others.size()));
   }
-  return {typical(along_gpus), typical(along_parameters), typical(in_fp8)};
+  ResidualDrift drift{along_gpus.scale(), along_parameters.scale(), std::nullopt};
+  if (!in_fp8.none()) drift.fp8 = in_fp8.scale();
+  return drift;
 }
 
 IntervalWidening widening(const RunFacts& run, const std::vector<const Residual*>& rows,
-                          const ResidualTable& table) {
-  const ResidualDrift drift = residual_drift(table, run.calibrated);
+                          const ResidualTable& table, double squared_scale) {
+  const ResidualDrift drift = residual_drift(table, run.calibrated, squared_scale);
   IntervalWidening made;
   const Rows known = of_family(run.family, rows, table);
   const Range gpus = range_of(known, [](const Residual* row) { return row->run.gpus; });
   widen_by_size(made, run.gpus, gpus, drift.per_doubling_of_gpus, "GPUs");
   const Range parameters = range_of(known, [](const Residual* row) { return row->run.parameters; });
   widen_by_size(made, run.parameters, parameters, drift.per_doubling_of_parameters, "parameters");
-  widen_by_precision(made, run, rows, drift.fp8);
+  if (run.precision == "fp8") {
+    widen_by_fp8(made, rows, drift.fp8);
+  } else {
+    widen_by_precision(made, run, rows);
+  }
   if (run.cpu_offload) {
     made.factor *= unseen;
     made.beyond = true;

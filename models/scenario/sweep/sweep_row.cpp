@@ -37,6 +37,15 @@ std::optional<double> number_of(const Json& json, const Metric& metric) {
   return inner->get<double>();
 }
 
+std::optional<std::pair<double, double>> interval_of(const Json& step) {
+  const Json* interval = child(step, "interval_90_s");
+  if (interval == nullptr || !interval->is_array() || interval->size() != 2) return std::nullopt;
+  const Json& low = interval->front();
+  const Json& high = interval->back();
+  if (!low.is_number() || !high.is_number()) return std::nullopt;
+  return std::pair{low.get<double>(), high.get<double>()};
+}
+
 bool read_point(const Json& json, SweepRow& row) {
   const Json* point = child(json, "point");
   if (point == nullptr) return false;
@@ -99,6 +108,7 @@ std::optional<SweepRow> read_row(std::string_view line) {
     const Json* comparable = child(*step, "comparable");
     row.comparable = comparable != nullptr && *comparable == true;
     row.comparable_what = text_at(json, "step", "comparable_what");
+    row.interval_s = interval_of(*step);
   }
   for (MetricId id = 0; id < metrics.size(); ++id) row.figures[id] = number_of(json, metrics[id]);
   return row;
@@ -116,6 +126,7 @@ std::string csv_header(const std::vector<std::string>& keys) {
     const bool taken = std::ranges::find(keys, one.name()) != keys.end();
     out += (taken ? ",result." : ",") + std::string(one.name());
   }
+  out += ",step.interval_90_low_s,step.interval_90_high_s,step.comparable";
   return out + ",failed,message,schema,version,scenario_hash\n";
 }
 
@@ -130,6 +141,15 @@ std::string csv_row(const SweepRow& row) {
   for (MetricId id = 0; id < metrics.size(); ++id) {
     out += ',';
     if (row.figures[id]) append_number(out, metrics[id].unit, *row.figures[id]);
+  }
+  if (row.interval_s) {
+    out += ',';
+    append_number(out, MetricUnit::seconds, row.interval_s->first);
+    out += ',';
+    append_number(out, MetricUnit::seconds, row.interval_s->second);
+    out += row.comparable ? ",true" : ",false";
+  } else {
+    out += ",,,";
   }
   for (const std::string& text :
        {row.failed, row.message, std::string(sweep_schema), row.version, row.hash}) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "models/scenario/sweep/metric.hpp"
@@ -25,7 +26,8 @@ struct SweepRow {
   std::string message;
   /// Whether published runs are comparable with it, and which runs its interval comes from.
   bool comparable = false;
-  std::string comparable_what;
+  std::string comparable_what;                          ///< empty without an interval
+  std::optional<std::pair<double, double>> interval_s;  ///< 90 % of such steps are in it
   MetricValues figures;
 
   std::optional<double> figure(MetricId metric) const { return figures[metric]; }

@@ -117,4 +117,15 @@ std::string sweep_table(std::span<const SweepRow> rows) {
   return out;
 }
 
+std::string sweep_note(std::span<const SweepRow> rows) {
+  const auto ran =
+      std::ranges::count_if(rows, [](const SweepRow& row) { return row.interval_s.has_value(); });
+  const auto alone = std::ranges::count_if(
+      rows, [](const SweepRow& row) { return row.interval_s.has_value() && !row.comparable; });
+  if (alone == 0) return {};
+  return fmt::format(
+      "  No published run is comparable with {} of {} points; `run` names the nearest.\n", alone,
+      ran);
+}
+
 }  // namespace shardsim::scenario

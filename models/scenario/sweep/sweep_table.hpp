@@ -13,4 +13,8 @@ namespace shardsim::scenario {
 /// reason where it failed. Ends with a newline; empty without rows.
 std::string sweep_table(std::span<const SweepRow> rows);
 
+/// A line that says for how many of these points no published run is comparable, as `run` says it
+/// of one. Ends with a newline; empty where it is none of them.
+std::string sweep_note(std::span<const SweepRow> rows);
+
 }  // namespace shardsim::scenario

@@ -16,11 +16,11 @@ namespace {
 
 using Rows = std::vector<const Residual*>;
 
-/// Measured over predicted of one run, and whether its interval holds it.
+/// Measured over predicted of one run, and the interval for it.
 struct Outcome {
   const Residual* row;
   double ratio = 1;
-  std::optional<bool> held;
+  std::optional<ForecastInterval> interval;
 };
 
 /// Factor on the training rate that `rows` ask for; nothing without rows that tell.
@@ -92,12 +92,37 @@ std::vector<Outcome> left_out(const ResidualTable& table, const std::string& sou
     Outcome outcome{&row, fit.ratio(row), std::nullopt};
     RunFacts facts = row.run;
     facts.calibrated = fit.knows(facts);
-    if (const auto interval = forecast_interval(facts, known)) {
-      outcome.held = outcome.ratio >= interval->low && outcome.ratio <= interval->high;
-    }
-    outcomes.push_back(outcome);
+    outcome.interval = forecast_interval(facts, known);
+    outcomes.push_back(std::move(outcome));
   }
   return outcomes;
+}
+
+/// Of those that have an interval, each weighted anew among them.
+std::optional<IntervalQuality> quality_of(const std::vector<Outcome>& outcomes, bool by_group) {
+  std::vector<const Outcome*> chosen;
+  Rows rows;
+  for (const Outcome& one : outcomes) {
+    if (!one.interval) continue;
+    chosen.push_back(&one);
+    rows.push_back(one.row);
+  }
+  if (rows.empty()) return std::nullopt;
+  constexpr double outside = 0.1;  // share of runs that an interval may miss
+  const std::vector<double> weights =
+      by_group ? group_weights(rows)
+               : std::vector<double>(rows.size(), 1 / static_cast<double>(rows.size()));
+  IntervalQuality made;
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    const double low = std::log(chosen[i]->interval->low);
+    const double high = std::log(chosen[i]->interval->high);
+    const double measured = std::log(chosen[i]->ratio);
+    const double missed_by = std::max({0.0, low - measured, measured - high});
+    made.coverage += missed_by > 0 ? 0 : weights[i];
+    made.width += weights[i] * (high - low);
+    made.score += weights[i] * (high - low + 2 / outside * missed_by);
+  }
+  return made;
 }
 
 AccuracyScore score_of(std::string what, const std::vector<Outcome>& outcomes) {
@@ -110,22 +135,18 @@ AccuracyScore score_of(std::string what, const std::vector<Outcome>& outcomes) {
   const std::vector<double> weights = group_weights(rows);
   const std::vector<double> equal(outcomes.size(), each);
   std::vector<double> absolute;
-  double held = 0;
-  double with_interval = 0;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const double error = 1 / outcomes[i].ratio - 1;
     absolute.push_back(std::abs(error));
     made.bias += each * error;
     made.group_bias += weights[i] * error;
-    if (!outcomes[i].held) continue;
-    with_interval += 1;
-    held += *outcomes[i].held ? 1 : 0;
   }
   made.median_abs_error = weighted_quantile(absolute, equal, 0.5);
   made.p90_abs_error = weighted_quantile(absolute, equal, 0.9);
   made.group_median_abs_error = weighted_quantile(absolute, weights, 0.5);
   made.group_p90_abs_error = weighted_quantile(absolute, weights, 0.9);
-  if (with_interval > 0) made.coverage = held / with_interval;
+  made.intervals = quality_of(outcomes, false);
+  made.group_intervals = quality_of(outcomes, true);
   return made;
 }
 
@@ -167,20 +188,40 @@ LeaveOneOutReport leave_one_out(const ResidualTable& table) {
   return report;
 }
 
+namespace {
+
+std::string share(const std::optional<IntervalQuality>& quality) {
+  return quality ? fmt::format("{:.1f} %", quality->coverage * 100) : std::string("-");
+}
+
+/// Of the forecasts from the other sources: how wide their intervals are.
+std::string interval_text(const LeaveOneOutReport& report) {
+  if (report.scores.size() < 3 || !report.scores[2].intervals) return {};
+  const IntervalQuality& runs = *report.scores[2].intervals;
+  const IntervalQuality& groups = *report.scores[2].group_intervals;
+  return fmt::format(
+      "\n90 % intervals from the other sources, by run | by group: width {:.1f} % | {:.1f} %, "
+      "interval score {:.3f} | {:.3f}\n",
+      runs.width * 100, groups.width * 100, runs.score, groups.score);
+}
+
+}  // namespace
+
 std::string to_text(const LeaveOneOutReport& report) {
   std::size_t width = 0;
   for (const AccuracyScore& one : report.scores) width = std::max(width, one.what.size());
-  std::string text = fmt::format("{:<{}} {:>5} {:>9} {:>9} {:>9}  {:>9} {:>9} {:>9} {:>9}\n",
+  std::string text = fmt::format("{:<{}} {:>5} {:>9} {:>9} {:>9} {:>9}  {:>9} {:>9} {:>9} {:>9}\n",
                                  "step time, by run | by group", width, "rows", "median", "p90",
-                                 "bias", "| median", "p90", "bias", "within");
+                                 "bias", "within", "| median", "p90", "bias", "within");
   for (const AccuracyScore& one : report.scores) {
     text += fmt::format(
-        "{:<{}} {:>5} {:>7.1f} % {:>7.1f} % {:>+7.1f} %  {:>7.1f} % {:>7.1f} % {:>+7.1f} % {:>9}\n",
+        "{:<{}} {:>5} {:>7.1f} % {:>7.1f} % {:>+7.1f} % {:>9}  {:>7.1f} % {:>7.1f} % {:>+7.1f} % "
+        "{:>9}\n",
         one.what, width, one.rows, one.median_abs_error * 100, one.p90_abs_error * 100,
-        one.bias * 100, one.group_median_abs_error * 100, one.group_p90_abs_error * 100,
-        one.group_bias * 100,
-        one.coverage ? fmt::format("{:.1f} %", *one.coverage * 100) : std::string("-"));
+        one.bias * 100, share(one.intervals), one.group_median_abs_error * 100,
+        one.group_p90_abs_error * 100, one.group_bias * 100, share(one.group_intervals));
   }
+  text += interval_text(report);
   text += "\nwhat all sources together ask for: a factor on 1 - training_throttle\n";
   for (const RefitConstant& one : report.constants) {
     text += fmt::format("{:<{}} {:>5} {:>9.3f}\n", one.gpu, width, one.rows, one.factor);

@@ -34,18 +34,30 @@ Json scaling_json(const ScalingReport& report) {
   return {{"rows", std::move(rows)}, {"summary", std::move(summary)}};
 }
 
+using Quality = IntervalQuality;
+
+Json of(const std::optional<Quality>& quality, double Quality::* figure) {
+  return quality ? Json((*quality).*figure) : Json(nullptr);
+}
+
 Json leave_one_out_json(const LeaveOneOutReport& report) {
   Json scores = Json::array();
   for (const AccuracyScore& one : report.scores) {
-    scores.push_back({{"what", one.what},
-                      {"rows", one.rows},
-                      {"median_abs_error", one.median_abs_error},
-                      {"p90_abs_error", one.p90_abs_error},
-                      {"bias", one.bias},
-                      {"group_median_abs_error", one.group_median_abs_error},
-                      {"group_p90_abs_error", one.group_p90_abs_error},
-                      {"group_bias", one.group_bias},
-                      {"coverage_of_90_intervals", or_null(one.coverage)}});
+    scores.push_back(
+        {{"what", one.what},
+         {"rows", one.rows},
+         {"median_abs_error", one.median_abs_error},
+         {"p90_abs_error", one.p90_abs_error},
+         {"bias", one.bias},
+         {"group_median_abs_error", one.group_median_abs_error},
+         {"group_p90_abs_error", one.group_p90_abs_error},
+         {"group_bias", one.group_bias},
+         {"coverage_of_90_intervals", of(one.intervals, &Quality::coverage)},
+         {"interval_width", of(one.intervals, &Quality::width)},
+         {"interval_score", of(one.intervals, &Quality::score)},
+         {"group_coverage_of_90_intervals", of(one.group_intervals, &Quality::coverage)},
+         {"group_interval_width", of(one.group_intervals, &Quality::width)},
+         {"group_interval_score", of(one.group_intervals, &Quality::score)}});
   }
   Json constants = Json::array();
   for (const RefitConstant& one : report.constants) {

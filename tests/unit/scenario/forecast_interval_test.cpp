@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include "models/scenario/accuracy/student_t.hpp"
 #include "residual_fixture.hpp"
 
 namespace shardsim::scenario {
@@ -20,23 +21,16 @@ ResidualTable four_groups(double d) {
   return table;
 }
 
-TEST_CASE("quantiles of Student's t agree with its table") {
-  CHECK(student_t_quantile(0.95, 3) == doctest::Approx(2.353).epsilon(0.005));
-  CHECK(student_t_quantile(0.95, 5) == doctest::Approx(2.015).epsilon(0.001));
-  CHECK(student_t_quantile(0.95, 10) == doctest::Approx(1.812).epsilon(0.001));
-  CHECK(student_t_quantile(0.95, 30) == doctest::Approx(1.697).epsilon(0.001));
-  CHECK(student_t_quantile(0.95, 1e9) == doctest::Approx(1.6449).epsilon(0.0001));
-  CHECK(student_t_quantile(0.5, 7) == doctest::Approx(0));
-}
-
-TEST_CASE("the interval is the prediction interval for one more group") {
+TEST_CASE("the interval is the prediction interval for one more run") {
   const auto interval = forecast_interval(some_run(), four_groups(0.1));
   REQUIRE(interval);
-  // Sample variance 0.01 * 4 / 3, for one more of them times 1 + 1/4.
-  const double half = student_t_quantile(0.95, 3) * std::sqrt(0.01 * 4 / 3 * 1.25);
+  // Values at +-d have the scale d. Two constants of four groups are fitted, and the centre is
+  // known to 1.5 squared scales over the groups.
+  const double half = student_t_quantile(0.95, 3) * 0.1 * std::sqrt(4.0 / 2 * (1 + 1.5 / 4));
   CHECK(std::log(interval->high) == doctest::Approx(half));
   CHECK(std::log(interval->low) == doctest::Approx(-half));
   CHECK(interval->runs == 4);
+  CHECK(interval->comparable_runs == 4);
   CHECK(interval->comparable);
   CHECK(interval->what == "FSDP, X100, 7G parameters, 64 GPUs");
 }
@@ -59,9 +53,8 @@ TEST_CASE("a large source does not dominate") {
   CHECK(after->runs == 104);
 }
 
-TEST_CASE("runs on the same GPU and of similar size are preferred to others") {
+TEST_CASE("runs on the same GPU and of similar size are named before others") {
   ResidualTable table = four_groups(0.1);
-  const auto before = forecast_interval(some_run(), table);
   for (const char* model : {"p", "q", "r", "s"}) {
     Residual far = residual("e", model, 3);
     far.run.gpu = "X200";
@@ -74,8 +67,39 @@ TEST_CASE("runs on the same GPU and of similar size are preferred to others") {
     table.rows.push_back(far);
   }
   const auto after = forecast_interval(some_run(), table);
-  CHECK(after->runs == 4);
-  CHECK(after->high == before->high);
+  CHECK(after->comparable_runs == 4);
+  CHECK(after->what == "FSDP, X100, 7G parameters, 64 GPUs");
+  CHECK(after->runs == 16);
+}
+
+TEST_CASE("the width comes from all runs of the family, those in fp8 aside") {
+  ResidualTable table = four_groups(0.1);
+  const auto before = forecast_interval(some_run(), table);
+  for (const char* source : {"e", "f", "g", "h"}) {
+    table.rows.push_back(residual(source, "m", 1.5));
+    table.rows.back().run.precision = "fp8";
+    table.rows.push_back(residual(source, "m", 1.5));
+    table.rows.back().run.family = "ZeRO";
+  }
+  CHECK(forecast_interval(some_run(), table)->high == doctest::Approx(before->high));
+  for (const char* source : {"i", "j", "k", "l"}) {  // small models, which none is comparable with
+    table.rows.push_back(residual(source, "m", 1));
+    table.rows.back().run.parameters /= 100;
+  }
+  const auto more = forecast_interval(some_run(), table);
+  CHECK(more->high < before->high);
+  CHECK(more->comparable_runs == 4);
+  CHECK(more->runs == 8);
+}
+
+TEST_CASE("one run that is far off widens little") {
+  ResidualTable table;
+  for (const char* source : {"a", "b", "c", "d", "e", "f", "g", "h", "i"}) {
+    table.rows.push_back(residual(source, "m", std::exp(source[0] % 2 == 0 ? 0.02 : -0.02)));
+  }
+  const double before = std::log(forecast_interval(some_run(), table)->high);
+  table.rows.push_back(residual("j", "m", 2));
+  CHECK(std::log(forecast_interval(some_run(), table)->high) < 1.6 * before);
 }
 
 TEST_CASE("with too few runs on the GPU its generation counts, then any GPU, then any size") {

@@ -6,6 +6,7 @@
 
 #include "models/scenario/accuracy/forecast_interval.hpp"
 #include "models/scenario/accuracy/published_run.hpp"
+#include "models/scenario/accuracy/student_t.hpp"
 #include "residual_fixture.hpp"
 
 namespace shardsim::scenario {
@@ -38,17 +39,28 @@ double width(const RunFacts& run, const ResidualTable& table) {
   return std::log(interval->high / interval->low);
 }
 
-TEST_CASE("drift is the slope within a source, GPU and model, by the median over sources") {
+TEST_CASE("drift is the size of the slopes within a source, GPU and model") {
   ResidualTable table = drifting();
-  CHECK(residual_drift(table, true).per_doubling_of_gpus == doctest::Approx(0.02));
+  CHECK(residual_drift(table, true, 0).per_doubling_of_gpus == doctest::Approx(0.02));
   // Sources that stand apart, each at one size, say nothing about drift.
   table.rows.push_back(sized("e", "m", 3, 4096));
-  CHECK(residual_drift(table, true).per_doubling_of_gpus == doctest::Approx(0.02));
-  for (Residual& row : table.rows) {  // nor does one odd source among four
-    if (row.source == "d") row.measured_over_predicted *= row.measured_over_predicted;
+  CHECK(residual_drift(table, true, 0).per_doubling_of_gpus == doctest::Approx(0.02));
+  for (Residual& row : table.rows) {  // nor does one odd source among four move it much
+    if (row.source == "d") row.measured_over_predicted = std::pow(row.measured_over_predicted, 10);
   }
-  CHECK(residual_drift(table, true).per_doubling_of_gpus == doctest::Approx(0.02));
-  CHECK(residual_drift({}, true).per_doubling_of_gpus == 0);
+  const double moved = residual_drift(table, true, 0).per_doubling_of_gpus;
+  CHECK(moved > 0.02);
+  CHECK(moved < 0.06);  // a mean square would say 0.1
+  CHECK(residual_drift({}, true, 0).per_doubling_of_gpus == 0);
+}
+
+TEST_CASE("what the spread of runs gives to a slope by itself is no drift") {
+  // Three sizes, a doubling apart: squares around their mean add up to 2.
+  const ResidualTable table = drifting();
+  const double noise = 0.01 * 0.01;
+  CHECK(residual_drift(table, true, 2 * noise).per_doubling_of_gpus ==
+        doctest::Approx(std::sqrt(0.02 * 0.02 - noise)));
+  CHECK(residual_drift(table, true, 2 * 0.03 * 0.03).per_doubling_of_gpus == doctest::Approx(0));
 }
 
 TEST_CASE("drift with parameters is between the models of a source") {
@@ -59,7 +71,7 @@ TEST_CASE("drift with parameters is between the models of a source") {
     row.run.parameters <<= doublings;
     table.rows.push_back(row);
   }
-  CHECK(residual_drift(table, true).per_doubling_of_parameters == doctest::Approx(0.03));
+  CHECK(residual_drift(table, true, 0).per_doubling_of_parameters == doctest::Approx(0.03));
 }
 
 TEST_CASE("nothing widens within the sizes and types of the published runs") {
@@ -88,34 +100,43 @@ TEST_CASE("beyond the largest published run the interval grows with the distance
             ->what.ends_with("; wider: 8 times fewer GPUs than any published run"));
 }
 
-TEST_CASE("variance beyond the sizes is the square of drift times doublings") {
+TEST_CASE("squared scale beyond the sizes is the square of drift times doublings") {
   const ResidualTable table = drifting();
   std::vector<const Residual*> rows;
   for (const Residual& row : table.rows) rows.push_back(&row);
   RunFacts run = some_run();
   run.gpus = 2048;
-  CHECK(widening(run, rows, table).variance == doctest::Approx(0.06 * 0.06));
-  CHECK(widening(run, rows, table).factor == 1);
+  CHECK(widening(run, rows, table, 0).squared_scale == doctest::Approx(0.06 * 0.06));
+  CHECK(widening(run, rows, table, 0).factor == 1);
 }
 
-TEST_CASE("fp8 widens by what fp8 runs differ by, until four groups of them are compared") {
+TEST_CASE("fp8 widens by what fp8 runs differ by, and says how many are compared") {
   ResidualTable table = drifting();
   RunFacts run = some_run();
   run.precision = "fp8";
   const double assumed = width(run, table);  // no fp8 run anywhere
   CHECK(assumed == doctest::Approx(1.5 * width(some_run(), table)));
   CHECK(forecast_interval(run, table)->what.find("no fp8 runs among them") != std::string::npos);
+  CHECK_FALSE(forecast_interval(run, table)->comparable);
+  CHECK_FALSE(residual_drift(table, true, 0).fp8);
   for (const char* source : {"a", "b", "c"}) {
     table.rows.push_back(residual(source, "m", std::exp(0.22)));
     table.rows.back().run.precision = "fp8";
   }
-  CHECK(residual_drift(table, true).fp8 == doctest::Approx(0.2));
+  CHECK(*residual_drift(table, true, 0).fp8 == doctest::Approx(0.2));
   CHECK(width(run, table) > width(some_run(), table));
   CHECK(forecast_interval(run, table)->comparable);
   CHECK(forecast_interval(run, table)->what.find("few fp8 runs among") != std::string::npos);
   table.rows.push_back(residual("d", "m", std::exp(0.22)));
   table.rows.back().run.precision = "fp8";
   CHECK(forecast_interval(run, table)->comparable);
+  CHECK(forecast_interval(run, table)->what.ends_with("wider: fp8 runs differ more"));
+  // On top of the spread of other runs, in the scale of Student's t.
+  const double t = 2 * student_t_quantile(0.95, tail_freedom);
+  const double others = width(some_run(), table) / t;
+  const double squared_drift = std::pow(width(run, table) / t, 2) - others * others;
+  CHECK(squared_drift > 0.19 * 0.19);
+  CHECK(squared_drift <= 0.2 * 0.2);
 }
 
 TEST_CASE("fp8 runs say nothing about others") {

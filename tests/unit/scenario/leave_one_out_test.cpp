@@ -31,7 +31,10 @@ TEST_CASE("what the other sources agree on is found again, and forecasts the one
   CHECK(report.scores[0].bias < -0.05);                         // as shipped
   CHECK(report.scores[1].bias == doctest::Approx(-0.5));        // uncalibrated
   CHECK(report.scores[2].p90_abs_error == doctest::Approx(0));  // left out
-  CHECK(report.scores[2].coverage == 1.0);
+  REQUIRE(report.scores[2].intervals);
+  CHECK(report.scores[2].intervals->coverage == doctest::Approx(1));
+  CHECK(report.scores[2].group_intervals->coverage == doctest::Approx(1));
+  CHECK_FALSE(report.scores[0].intervals);
   CHECK(report.scores[3].rows == 3);
   REQUIRE(report.constants.size() == 1);
   CHECK(report.constants[0].gpu == "X100");
@@ -64,12 +67,51 @@ TEST_CASE("runs that hardly depend on the constant do not set it") {
   CHECK(leave_one_out(table).constants[0].factor == doctest::Approx(0.9));
 }
 
+TEST_CASE("interval scores are the width, and twenty times what a run is outside by") {
+  ResidualTable table;
+  for (const char* source : {"a", "b", "c", "d", "e", "f"}) {
+    table.rows.push_back(residual(source, "m", 1));
+    table.rows.back().rate_share = 0;  // no constant is fitted
+  }
+  table.rows.push_back(residual("g", "m", std::exp(0.5)));
+  table.rows.back().rate_share = 0;
+  for (Residual& row : table.rows) row.run.calibrated = false;
+  const LeaveOneOutReport report = leave_one_out(table);
+  const AccuracyScore& odd = report.scores.back();
+  REQUIRE(odd.what == "  without g");
+  CHECK(odd.intervals->coverage == 0);
+  CHECK(odd.intervals->width == doctest::Approx(0));
+  CHECK(odd.intervals->score == doctest::Approx(20 * 0.5));
+  // Seven groups of one run each: by run and by group are the same.
+  const AccuracyScore& all = report.scores[2];
+  CHECK(all.intervals->coverage == doctest::Approx(6.0 / 7));
+  CHECK(all.group_intervals->coverage == doctest::Approx(6.0 / 7));
+  CHECK(all.group_intervals->score == doctest::Approx(all.intervals->score));
+  CHECK(all.intervals->score > all.intervals->width);
+}
+
+TEST_CASE("coverage by group counts a group of many runs once") {
+  ResidualTable table;
+  for (const char* source : {"a", "b", "c", "d", "e"}) {
+    table.rows.push_back(residual(source, "m", 1));
+    table.rows.back().run.calibrated = false;
+  }
+  for (int i = 0; i < 20; ++i) {
+    table.rows.push_back(residual("f", "m", 2));
+    table.rows.back().run.calibrated = false;
+  }
+  const AccuracyScore all = leave_one_out(table).scores[2];
+  CHECK(all.intervals->coverage == doctest::Approx(5.0 / 25));
+  CHECK(all.group_intervals->coverage == doctest::Approx(5.0 / 6));
+}
+
 TEST_CASE("an empty table says nothing") { CHECK(leave_one_out({}).scores.empty()); }
 
 TEST_CASE("the text names sources, coverage and constants") {
   const std::string text = to_text(leave_one_out(slow_gpu({"a", "b", "c"})));
   CHECK(text.find("without b") != std::string::npos);
   CHECK(text.find("100.0 %") != std::string::npos);
+  CHECK(text.find("interval score") != std::string::npos);
   CHECK(text.find("X100") != std::string::npos);
 }
 

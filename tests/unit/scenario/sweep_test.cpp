@@ -1,4 +1,5 @@
 // The parts of a sweep: ranges, axes, the order of points, figures, constraints, choices.
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "models/scenario/sweep/smallest.hpp"
 #include "models/scenario/sweep/sweep_plan.hpp"
 #include "models/scenario/sweep/sweep_row.hpp"
+#include "models/scenario/sweep/sweep_table.hpp"
 #include "models/scenario/sweep/value_range.hpp"
 
 namespace shardsim::scenario {
@@ -329,6 +331,33 @@ TEST_CASE("a bound in bytes may be as a summary prints it, and a column has one 
   CHECK(header.starts_with("index,cluster.nodes,gpu,"));
   CHECK(header.find(",result.cluster.nodes,") != std::string::npos);
   CHECK(header.find(",cluster.nodes,", 10) == std::string::npos);
+}
+
+TEST_CASE("a row carries its interval, and a note counts points without comparable runs") {
+  const auto row_with = [](const std::string& step) {
+    return read_row(
+        R"({"schema":"shardsim.sweep/1","point":{"index":0,"of":3,"values":{}},"step":{)" + step +
+        "}}");
+  };
+  const auto known = row_with(R"("interval_90_s":[0.5,1],"comparable":true,"comparable_what":"a")");
+  const auto alone =
+      row_with(R"("interval_90_s":[0.5,2],"comparable":false,"comparable_what":"b")");
+  const auto prescribed = row_with(R"("interval_90_s":null,"comparable":false)");
+  REQUIRE((known && alone && prescribed));
+  CHECK(csv_row(*known).find(",0.5,1,true,,") != std::string::npos);
+  CHECK(csv_row(*alone).find(",0.5,2,false,,") != std::string::npos);
+  CHECK(csv_row(*prescribed).find(",,,,,shardsim.sweep/1") != std::string::npos);
+  const std::string header = csv_header({});
+  CHECK(std::ranges::count(header, ',') == std::ranges::count(csv_row(*known), ','));
+  CHECK(std::ranges::count(header, ',') == std::ranges::count(csv_row(*prescribed), ','));
+  CHECK(header.find(",step.interval_90_low_s,step.interval_90_high_s,step.comparable,failed,") !=
+        std::string::npos);
+  CHECK(sweep_note(std::vector<SweepRow>{*known, *prescribed}).empty());
+  CHECK(sweep_note(std::vector<SweepRow>{*known, *alone, *prescribed}) ==
+        "  No published run is comparable with 1 of 2 points; `run` names the nearest.\n");
+  for (const char* broken : {"[1]", "[1,2,3]", R"(["1",2])", "1", "{}"}) {
+    CHECK_FALSE(row_with(R"("interval_90_s":)" + std::string(broken))->interval_s);
+  }
 }
 
 }  // namespace
