@@ -43,6 +43,18 @@ std::expected<void, std::string> check_targets(const std::vector<NamedTarget>& i
   return {};
 }
 
+std::string not_written(const std::vector<NamedTarget>& outputs) {
+  std::string text;
+  bool file = false;
+  for (const NamedTarget& one : outputs) {
+    if (one.target.empty()) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "not written: " : ", ", one.name, one.target);
+    file |= one.target != "-";
+  }
+  if (file) text += " (a file of that name stays as it was)";
+  return text.empty() ? text : text + "\n";
+}
+
 std::expected<void, std::string> write_document(const std::string& target,
                                                 const std::function<void(std::ostream&)>& write) {
   if (target == "-") {
