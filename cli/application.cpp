@@ -16,6 +16,7 @@
 #include "cli/completion_command.hpp"
 #include "cli/help_command.hpp"
 #include "cli/merge_command.hpp"
+#include "cli/output_target.hpp"
 #include "cli/quiz_command.hpp"
 #include "cli/run_command.hpp"
 #include "cli/schema_command.hpp"
@@ -94,6 +95,7 @@ int refuse_word(const CommandLine& line, const std::string& word) {
 int finished(int status) {
   std::cout.flush();
   if (std::cout || status != 0) return status;
+  fall_silent_without_reader();
   std::cerr << "shardsim: cannot write to standard output\n";
   return 2;
 }

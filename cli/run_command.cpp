@@ -324,6 +324,7 @@ class RunCommand {
       if (checks_) people << "checks: " << scenario::to_text(*checks_) << '\n';
       people.flush();
       if (!people) {
+        fall_silent_without_reader();
         std::cerr << "shardsim run: cannot write the summary\n";
         written = false;
       }
