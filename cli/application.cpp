@@ -3,6 +3,7 @@
 #include <iostream>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,6 +16,7 @@
 #include "cli/completion_command.hpp"
 #include "cli/help_command.hpp"
 #include "cli/merge_command.hpp"
+#include "cli/output_target.hpp"
 #include "cli/quiz_command.hpp"
 #include "cli/run_command.hpp"
 #include "cli/schema_command.hpp"
@@ -93,7 +95,30 @@ int refuse_word(const CommandLine& line, const std::string& word) {
 int finished(int status) {
   std::cout.flush();
   if (std::cout || status != 0) return status;
+  fall_silent_without_reader();
   std::cerr << "shardsim: cannot write to standard output\n";
+  return 2;
+}
+
+/// Says on one line what the parser found wrong, in the name of the command that it was reading.
+int refuse_usage(const CommandLine& line, const CLI::ParseError& error) {
+  const CommandPage page = page_of(last_command(line.root()), line);
+  std::string text = error.what();
+  if (static_cast<CLI::ExitCodes>(error.get_exit_code()) == CLI::ExitCodes::RequiredError &&
+      page.needs_command && last_command(line.root()).get_subcommands().empty()) {
+    std::vector<std::string> names;
+    for (const CommandPage& one : page.commands) names.push_back(one.name);
+    text = fmt::format("expected a command, one of {}", fmt::join(names, ", "));
+  }
+  // "--max-time: 1 required SECONDS missing" is CLI11's way to ask for a value.
+  constexpr std::string_view one = "1 required ";
+  constexpr std::string_view missing = " missing";
+  if (const auto at = text.find(one); at != std::string::npos && text.ends_with(missing)) {
+    text.resize(text.size() - missing.size());
+    text.replace(at, one.size(), "expected ");
+  }
+  if (!text.ends_with('?')) text += fmt::format("; {} --help lists what there is", page.path);
+  std::cerr << fmt::format("{}: {}\n", page.path, text);
   return 2;
 }
 
@@ -104,7 +129,8 @@ int parse_ended(CommandLine& line, const CLI::ParseError& error) {
   const bool lost = code == CLI::ExitCodes::ExtrasError || code == CLI::ExitCodes::RequiredError;
   if (lost && !unknown.empty()) return refuse_word(line, unknown.front());
   // Help and version end well; every other way out of the parser is bad arguments.
-  return finished(line.root().exit(error, std::cout, std::cerr) == 0 ? 0 : 2);
+  if (error.get_exit_code() != 0) return refuse_usage(line, error);
+  return finished(line.root().exit(error, std::cout, std::cerr));
 }
 
 }  // namespace

@@ -100,7 +100,7 @@ std::string memory_text(std::uint64_t bytes) {
       std::rethrow_exception(now);
     } catch (const std::bad_alloc&) {
       static constexpr char text[] =
-          "shardsim: the run needs more memory than it may have; --max-memory raises that\n";
+          "shardsim: the run needs more memory than --max-memory allows; no output is written\n";
       end_with(text, sizeof text - 1);
     } catch (...) {
     }
@@ -129,8 +129,9 @@ void add_budget_options(CLI::App& command, BudgetArguments& arguments, const std
                   "Memory that the program may take, e.g. 4GiB, or unlimited; by default nine "
                   "tenths of what the machine has left. Beyond it: exit status 1")
       ->type_name("SIZE");
-  expect_number(*command.add_option("--max-events", arguments.events, of_what), std::uint64_t{1},
-                std::uint64_t{std::numeric_limits<std::int64_t>::max()});
+  CLI::Option* events = command.add_option("--max-events", arguments.events, of_what);
+  expect_number(*events, std::uint64_t{1}, std::uint64_t{std::numeric_limits<std::int64_t>::max()});
+  if (arguments.events > 0) events->capture_default_str();
   CLI::Option* seconds =
       command.add_option("--max-time", arguments.seconds,
                          "Seconds of real time after which to stop, with exit status 1");
@@ -171,27 +172,29 @@ std::expected<void, std::string> limit_memory(const std::string& text) {
 std::string out_of_memory_message() {
   rlimit limit{};
   if (getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
-    return "this machine has too little memory for the run";
+    return "this machine has too little memory for the run; no output is written";
   }
-  return fmt::format("the run needs more than {} of memory, which --max-memory raises",
-                     memory_text(limit.rlim_cur));
+  // The limit itself has what the program held at its start on top of what was asked for.
+  return "the run needs more memory than --max-memory allows; no output is written";
 }
 
 void say_so_at_the_end_of_memory() { std::set_terminate(end_of_memory); }
 
 std::string Deadline::reason() const { return fmt::format("--max-time {:g} is used up", seconds_); }
 
-Watchdog::Watchdog(const Deadline& deadline, std::string command) {
+Watchdog::Watchdog(const Deadline& deadline, const std::string& command,
+                   const std::string& left_behind) {
   if (!deadline.limited()) return;
   constexpr double grace = 1;  // for work that asks by itself
   const std::chrono::duration<double> rest(
       std::max(0.0, deadline.seconds() + grace - deadline.elapsed()));
-  thread_ = std::jthread(
-      [this, rest, text = fmt::format("shardsim {}: stopped: {}\n", command, deadline.reason())] {
-        std::unique_lock lock(guard_);
-        if (called_.wait_for(lock, rest, [this] { return called_off_; })) return;
-        end_with(text.data(), text.size());
-      });
+  thread_ = std::jthread([this, rest,
+                          text = fmt::format("shardsim {}: stopped: {}; {}\n", command,
+                                             deadline.reason(), left_behind)] {
+    std::unique_lock lock(guard_);
+    if (called_.wait_for(lock, rest, [this] { return called_off_; })) return;
+    end_with(text.data(), text.size());
+  });
 }
 
 void Watchdog::call_off() {

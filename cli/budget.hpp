@@ -63,7 +63,8 @@ class Deadline {
 /// for stretches of work that cannot ask. No file may be open for writing in them.
 class Watchdog {
  public:
-  Watchdog(const Deadline& deadline, std::string command);
+  Watchdog(const Deadline& deadline, const std::string& command,
+           const std::string& left_behind = "no output is written");
   ~Watchdog() { call_off(); }
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;

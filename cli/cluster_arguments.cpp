@@ -5,7 +5,10 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "cli/data_directory.hpp"
+#include "models/nccl/environment.hpp"
 
 namespace shardsim::cli {
 
@@ -36,6 +39,15 @@ std::optional<scenario::ClusterRequest> cluster_request(
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
       std::cerr << "shardsim: --env expects NAME=VALUE, not '" << text << "'\n";
+      return std::nullopt;
+    }
+    const std::string name = text.substr(0, equals);
+    if (!nccl::is_nccl_name(name)) {
+      const std::string near = nccl::nearest_nccl_name(name);
+      std::cerr << fmt::format(
+          "shardsim: --env: '{}' is none of NCCL's variables, which begin with "
+          "NCCL_{}\n",
+          name, near.empty() ? "" : fmt::format("; did you mean '{}'?", near));
       return std::nullopt;
     }
     request.env.insert_or_assign(text.substr(0, equals), text.substr(equals + 1));

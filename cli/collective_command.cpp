@@ -127,6 +127,15 @@ class CollectiveCommand {
       std::cerr << "shardsim collective: " << differ.error() << '\n';
       return exit_bad_input;
     }
+    const bool messages =
+        named().kind == CollectiveKind::alltoall || named().kind == CollectiveKind::sendrecv;
+    if (messages && arguments_.fidelity == "model") {
+      std::cerr << fmt::format(
+          "shardsim collective: --fidelity model is NCCL's own estimate, of which it has none for "
+          "the messages of {}: expected flow or chunk\n",
+          arguments_.name);
+      return exit_bad_input;
+    }
     const auto begin = parse_size(arguments_.begin);
     const auto end = parse_size(arguments_.end);
     if (!begin || !end || *end < *begin) {
@@ -140,14 +149,22 @@ class CollectiveCommand {
     arguments_.cluster.limits = arguments_.budget.limits;
     Watchdog watchdog(deadline_, "collective");
     cluster_ = load_cluster(arguments_.cluster, env);
+    if (!cluster_) return exit_bad_input;
     const auto request = cluster_request(arguments_.cluster, env);
-    if (!cluster_ || !request) return exit_bad_input;
+    if (!request) return exit_bad_input;
     request_ = *request;
     auto made = scenario::CollectiveRun::make(*cluster_);
     if (!made) return fail(made.error());
     const auto rows = measure(*made, *begin, *end);
     watchdog.call_off();
     if (!rows) return fail(rows.error());
+    if (rows->empty()) {
+      std::cerr << fmt::format(
+          "shardsim collective: no size from -b {} to -e {} has an element of {} for each of {} "
+          "ranks\n",
+          arguments_.begin, arguments_.end, arguments_.type, cluster_->ranks());
+      return exit_bad_input;
+    }
     if (const auto done = write_nccl_dumps(*cluster_); !done) {
       std::cerr << "shardsim collective: " << done.error() << '\n';
       return exit_bad_input;
@@ -157,7 +174,10 @@ class CollectiveCommand {
 
  private:
   int fail(const std::string& why) const {
-    std::cerr << "shardsim collective: " << why << '\n';
+    std::cerr << "shardsim collective: " << why << '\n'
+              << not_written({{"--json", arguments_.json},
+                              {"--chunk-trace", arguments_.trace},
+                              {"--chunk-work", arguments_.work}});
     return exit_impossible;
   }
 
@@ -315,9 +335,31 @@ class CollectiveCommand {
       text += columns + columns + "\n";
       sum += row.busbw;
     }
+    text += choices_text(rows);
     text += "# Out of bounds values : 0 OK\n";
     text += fmt::format("# Avg bus bandwidth    : {:g} \n#\n",
                         rows.empty() ? 0 : sum / static_cast<double>(rows.size()));
+    return text;
+  }
+
+  /// Comments, since the table has no column for it: what carries out which sizes.
+  static std::string choices_text(const std::vector<CollectiveRow>& rows) {
+    const auto by = [](const CollectiveRow& row) {
+      const std::string channels =
+          fmt::format("{} channel{}", row.channels, row.channels == 1 ? "" : "s");
+      return fmt::format("{}{}{}, {}", row.algorithm, row.protocol.empty() ? "" : " ", row.protocol,
+                         channels);
+    };
+    std::string text;
+    for (std::size_t first = 0; first < rows.size();) {
+      std::size_t last = first;
+      while (last + 1 < rows.size() && by(rows[last + 1]) == by(rows[first])) ++last;
+      const std::string sizes =
+          first == last ? fmt::format("{} B", rows[first].bytes)
+                        : fmt::format("{} to {} B", rows[first].bytes, rows[last].bytes);
+      text += fmt::format("# By {:<36} : {}\n", by(rows[first]), sizes);
+      first = last + 1;
+    }
     return text;
   }
 

@@ -1,10 +1,13 @@
 #include "cli/command_line.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "cli/command_page.hpp"
 #include "cli/help_text.hpp"
+#include "simcore/diagnostics.hpp"
 
 namespace shardsim::cli {
 
@@ -30,8 +33,15 @@ const CommandNotes& CommandLine::notes(const CLI::App& command) const {
 }
 
 void allow_only(CLI::Option& option, const std::vector<std::string>& values) {
-  CLI::Validator member = CLI::IsMember(values);
-  member.description("");
+  const CLI::Validator member(
+      [values](const std::string& word) {
+        if (std::ranges::find(values, word) != values.end()) return std::string();
+        const std::string near = simcore::nearest_spelling(word, values);
+        return fmt::format("expected one of {}, found {}{}", fmt::join(values, ", "),
+                           simcore::quote(word),
+                           near.empty() ? "" : fmt::format("; did you mean '{}'?", near));
+      },
+      "");
   option.type_name(fmt::format("{}", fmt::join(values, "|")))->check(member);
 }
 

@@ -39,6 +39,11 @@ const CommandPage* find_page(const CommandPage& program, const std::vector<std::
       page = &*found;
       continue;
     }
+    if (page->commands.empty()) {
+      std::cerr << fmt::format("shardsim help: `{}` has no commands: '{}' is one word too many\n",
+                               page->path, word);
+      return nullptr;
+    }
     std::vector<std::string> names;
     names.reserve(page->commands.size());
     for (const CommandPage& one : page->commands) names.push_back(one.name);
@@ -46,7 +51,7 @@ const CommandPage* find_page(const CommandPage& program, const std::vector<std::
     std::cerr << fmt::format("{}: there is no command '{}'", page->path, word);
     if (!near.empty()) {
       std::cerr << fmt::format(": did you mean '{}'?", near);
-    } else if (!names.empty()) {
+    } else {
       std::cerr << fmt::format(": expected one of {}", fmt::join(names, ", "));
     }
     std::cerr << '\n';
@@ -70,6 +75,11 @@ int write_manual(const CommandPage& program, const std::filesystem::path& folder
 
 int run(const HelpArguments& arguments, const CommandLine& line) {
   const CommandPage program = page_of(line.root(), line);
+  if (!arguments.folder.empty() && (arguments.manual || !arguments.words.empty())) {
+    std::cerr << "shardsim help: --man-pages writes the pages of all commands: expected neither a "
+                 "command nor --man beside it\n";
+    return exit_bad_input;
+  }
   if (!arguments.folder.empty()) return write_manual(program, arguments.folder);
   const CommandPage* page = find_page(program, arguments.words);
   if (page == nullptr) return exit_bad_input;

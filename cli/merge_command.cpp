@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "cli/output_target.hpp"
+#include "cli/points_status.hpp"
 #include "cli/shell_text.hpp"
 #include "cli/sweep_journal.hpp"
 #include "cli/sweep_outputs.hpp"
@@ -25,7 +26,6 @@ namespace shardsim::cli {
 
 namespace {
 
-constexpr int exit_success = 0;
 constexpr int exit_bad_input = 2;
 
 struct MergeArguments {
@@ -83,9 +83,14 @@ class Merger {
     if (const auto written = write_outputs(*journal, targets); !written) {
       return complain(written.error());
     }
-    if (arguments_.json.empty() || arguments_.json == "-") return exit_success;
-    const auto saved = journal->save_as(arguments_.json);
-    return saved ? exit_success : complain(saved.error());
+    if (!arguments_.json.empty() && arguments_.json != "-") {
+      const auto saved = journal->save_as(arguments_.json);
+      if (!saved) return complain(saved.error());
+    }
+    const auto points = status_of_points(*journal);
+    if (!points) return complain(points.error());
+    if (!points->message.empty()) complain(points->message);
+    return points->status;
   }
 
  private:

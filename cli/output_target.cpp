@@ -6,6 +6,8 @@
 #include <system_error>
 
 #include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include "simcore/output/atomic_file.hpp"
 
@@ -43,12 +45,34 @@ std::expected<void, std::string> check_targets(const std::vector<NamedTarget>& i
   return {};
 }
 
+void fall_silent_without_reader() {
+  pollfd output{STDOUT_FILENO, POLLOUT, 0};
+  if (poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0) {
+    std::cerr.setstate(std::ios_base::badbit);
+  }
+}
+
+std::string not_written(const std::vector<NamedTarget>& outputs) {
+  std::string text;
+  bool file = false;
+  for (const NamedTarget& one : outputs) {
+    if (one.target.empty()) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "not written: " : ", ", one.name, one.target);
+    file |= one.target != "-";
+  }
+  if (file) text += " (a file of that name stays as it was)";
+  return text.empty() ? text : text + "\n";
+}
+
 std::expected<void, std::string> write_document(const std::string& target,
                                                 const std::function<void(std::ostream&)>& write) {
   if (target == "-") {
     write(std::cout);
     std::cout.flush();
-    if (!std::cout) return std::unexpected(std::string("cannot write to standard output"));
+    if (!std::cout) {
+      fall_silent_without_reader();
+      return std::unexpected(std::string("cannot write to standard output"));
+    }
     return {};
   }
   auto file = simcore::AtomicFile::create(target);

@@ -21,6 +21,15 @@ struct NamedTarget {
 std::expected<void, std::string> check_targets(const std::vector<NamedTarget>& inputs,
                                                const std::vector<NamedTarget>& outputs);
 
+/// What to say where a command ends without some of its outputs, so that no older file is taken for
+/// one of them: a line that names them. Empty if none was asked for.
+std::string not_written(const std::vector<NamedTarget>& outputs);
+
+/// To be called where standard output cannot be written, before that is told. If it is a pipe whose
+/// reader has gone (`... | head`) nothing is told, now or later: nobody misses what it did not
+/// read.
+void fall_silent_without_reader();
+
 /// Calls `write` with the stream of `target`. The error is a message for the user.
 std::expected<void, std::string> write_document(const std::string& target,
                                                 const std::function<void(std::ostream&)>& write);

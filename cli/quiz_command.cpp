@@ -102,15 +102,20 @@ class QuizCommand {
     if (arguments_.restart) fs::remove(path, ignored);
     const quiz::ProgressFile file(path);
     TerminalInput input;
-    const auto ending =
-        quiz::hold_conversation(*bank_, *runs_, file, {*language, scenarios_}, console(input));
+    const auto ending = quiz::hold_conversation(*bank_, *runs_, file, {*language}, console(input));
     std::cout.flush();
     if (TerminalInput::interrupted()) return exit_interrupted;
     return ending == quiz::Ending::failed ? exit_impossible : exit_success;
   }
 
   int solve() {
+    if (const int wrong = refuse_terminal_options(); wrong != exit_success) return wrong;
     if (!load()) return exit_bad_input;
+    if (!arguments_.language.empty()) {
+      const auto language = chosen_language();
+      if (!language) return exit_bad_input;
+      language_ = *language;
+    }
     const quiz::Question* only = nullptr;
     if (!arguments_.question.empty()) {
       only = bank_->find(arguments_.question);
@@ -129,6 +134,7 @@ class QuizCommand {
   }
 
   int publish() {
+    if (const int wrong = refuse_terminal_options(); wrong != exit_success) return wrong;
     if (!load()) return exit_bad_input;
     const auto language = chosen_language();
     if (!language) return exit_bad_input;
@@ -140,6 +146,7 @@ class QuizCommand {
   }
 
   int data() {
+    if (const int wrong = refuse_page_options("data"); wrong != exit_success) return wrong;
     if (!load()) return exit_bad_input;
     const auto answered = answer();
     if (!answered) return fail(answered.error());
@@ -147,6 +154,7 @@ class QuizCommand {
   }
 
   int web() {
+    if (const int wrong = refuse_page_options("page"); wrong != exit_success) return wrong;
     if (!report::has_pages()) return refuse(report::no_pages_message());
     if (!load()) return exit_bad_input;
     std::error_code failed;
@@ -170,6 +178,21 @@ class QuizCommand {
   }
 
  private:
+  /// Options of the quiz in the terminal have no sense where nothing is asked.
+  int refuse_terminal_options() const {
+    if (arguments_.plain) return refuse("--plain is for the quiz in the terminal");
+    if (arguments_.restart) return refuse("--restart is for the quiz in the terminal");
+    return exit_success;
+  }
+
+  /// A page has every language.
+  int refuse_page_options(const char* what) const {
+    if (arguments_.language.empty()) return refuse_terminal_options();
+    return refuse(fmt::format(
+        "--lang: the {} has all languages; the page opens in one of them with #{} behind its name",
+        what, arguments_.language));
+  }
+
   static int refuse(const std::string& why) {
     std::cerr << "shardsim quiz: " << why << '\n';
     return exit_bad_input;
@@ -206,18 +229,7 @@ class QuizCommand {
     std::cerr << simcore::to_text(diagnostics);
     runs_ = std::make_unique<quiz::EvidenceRuns>(
         scenario::DataFolders{folders->topologies, folders->scenarios});
-    scenarios_ = shown(folders->scenarios);
     return bank_.has_value();
-  }
-
-  /// As a user would type it from here: relative if that is shorter.
-  static std::string shown(const fs::path& folder) {
-    std::error_code failed;
-    const fs::path here = fs::canonical(fs::current_path(failed), failed);
-    if (failed) return folder.string();
-    const std::string relative = folder.lexically_relative(here).string();
-    const bool below = !relative.empty() && !relative.starts_with("..");
-    return below ? relative : folder.string();
   }
 
   /// `--lang`, else the locale's language if the bank has it, else the bank's first.
@@ -281,7 +293,8 @@ class QuizCommand {
   }
 
   std::string solution_text(const quiz::QuestionVerdict& verdict) const {
-    const quiz::Words& words = bank_->words.at(bank_->spec.languages.front());
+    const quiz::Words& words =
+        bank_->words.at(language_.empty() ? bank_->spec.languages.front() : language_);
     std::string text = fmt::format("{}  {}\n", verdict.id, words.questions.at(verdict.id).ask);
     for (const quiz::OptionVerdict& option : verdict.options) {
       text += fmt::format("  {:<9}  {}\n", quiz::verdict_name(option.verdict),
@@ -308,7 +321,7 @@ class QuizCommand {
   QuizArguments arguments_;
   std::optional<quiz::QuestionBank> bank_;
   std::unique_ptr<quiz::EvidenceRuns> runs_;
-  std::string scenarios_;
+  std::string language_;  ///< of what solve() says; empty: the bank's first
 };
 
 void add_solve(CommandLine& line, CLI::App& quiz, const std::shared_ptr<QuizArguments>& arguments) {

@@ -202,6 +202,7 @@ class RunCommand {
   int fail(scenario::RunFailure& failure, Clock::time_point begun) {
     std::cerr << fmt::format("shardsim run: {}\n", failure.message);
     for (const std::string& line : failure.details) std::cerr << "  " << line << '\n';
+    say_what_is_missing(failure.result.has_value());
     if (!failure.result) return exit_impossible;
     scenario::Result& result = *failure.result;
     if (result.out_of_memory) std::cerr << scenario::summarise_advice(result);
@@ -211,6 +212,14 @@ class RunCommand {
       return exit_bad_input;
     }
     return exit_impossible;
+  }
+
+  void say_what_is_missing(bool has_result) const {
+    std::vector<NamedTarget> missing{{"--timeline", arguments_.timeline},
+                                     {"--trace", arguments_.trace},
+                                     {"--report", arguments_.report}};
+    if (!has_result) missing.insert(missing.begin(), {"--json", arguments_.json});
+    std::cerr << not_written(missing);
   }
 
   void find_what_fits(scenario::Result& result) {
@@ -315,6 +324,7 @@ class RunCommand {
       if (checks_) people << "checks: " << scenario::to_text(*checks_) << '\n';
       people.flush();
       if (!people) {
+        fall_silent_without_reader();
         std::cerr << "shardsim run: cannot write the summary\n";
         written = false;
       }

@@ -74,7 +74,9 @@ void SweepOptions::add_answers() {
   CLI::Option* best = command_.add_option(
       "--best", arguments_.best,
       "Find the point that is best in this figure, and the Pareto front; without axes, over "
-      "strategies, checkpointing and batches");
+      "strategies, checkpointing and micro-batches that are powers of two, or that divide the "
+      "batch "
+      "where gradients are accumulated");
   expect_name(*best, label::figure);
   CLI::Option* target = command_.add_option(
       "--target", arguments_.target,

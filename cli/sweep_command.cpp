@@ -1,5 +1,6 @@
 #include "cli/sweep_command.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -13,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "cli/output_target.hpp"
+#include "cli/points_status.hpp"
 #include "cli/shard_environment.hpp"
 #include "cli/shell_text.hpp"
 #include "cli/sweep_answers.hpp"
@@ -63,7 +65,7 @@ class SweepCommand {
     if (const auto limited = limit_memory(arguments_.budget.memory); !limited) {
       return complain(limited.error());
     }
-    Watchdog watchdog(deadline_, "sweep");
+    Watchdog watchdog(deadline_, "sweep", "points that are finished stay in their file");
     watchdog_ = &watchdog;
     if (const std::string problem = check(); !problem.empty()) return complain(problem);
     auto question = read_question(arguments_);
@@ -151,7 +153,8 @@ class SweepCommand {
     if (!found) return complain(found.error());
     const int status = finish(*journal, targets(true));
     if (broken(*journal)) return exit_impossible;
-    return status != exit_success || *found ? status : exit_impossible;
+    if (status != exit_success || *found) return status;
+    return std::max(exit_impossible, status_by_points(*journal));
   }
 
   /// Where points go as they are finished. CSV has its own beside it until it is complete.
@@ -181,13 +184,24 @@ class SweepCommand {
     watchdog_->call_off();
     if (!journal->problem().empty()) return complain(journal->problem());
     if (done.finished < done.missing) return stopped(*journal);
-    const int status = conclude(*journal);
+    int status = conclude(*journal);
     if (broken(*journal)) return exit_impossible;
+    // What a part lacks another may have: the whole is judged by the merge.
+    const bool whole = session_->shard.of == 1;
+    if (whole && status != exit_bad_input) status = std::max(status, status_by_points(*journal));
     if (arguments_.check && !arguments_.quiet) {
       std::ostream& people = standard_output_taken() ? std::cerr : std::cout;
       people << "checks: " << scenario::to_text(done.checks) << '\n';
     }
     return status;
+  }
+
+  /// Says so if no point has a result.
+  static int status_by_points(const SweepJournal& journal) {
+    const auto points = status_of_points(journal);
+    if (!points) return complain(points.error());
+    if (!points->message.empty()) std::cerr << "shardsim sweep: " << points->message << '\n';
+    return points->status;
   }
 
   /// Says so if an invariant did not hold in some point.
@@ -212,6 +226,7 @@ class SweepCommand {
                              deadline_.reason(), journal.size(),
                              session_->shard.size(session_->plan->size()),
                              file.empty() ? "" : "; --resume goes on from there");
+    std::cerr << not_written({{"--csv", arguments_.csv}, {"--report", arguments_.report}});
     return exit_impossible;
   }
 

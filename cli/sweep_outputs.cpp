@@ -89,7 +89,10 @@ std::expected<void, std::string> print_for_people(const SweepJournal& journal,
     people << '\n' << plot.draw(terminal_is_unicode());
   }
   people.flush();
-  if (!people) return std::unexpected(std::string("cannot write the table"));
+  if (!people) {
+    fall_silent_without_reader();
+    return std::unexpected(std::string("cannot write the table"));
+  }
   return {};
 }
 

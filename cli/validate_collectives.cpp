@@ -38,6 +38,7 @@ std::optional<scenario::ValidationReport> collectives_report(const CollectiveFil
   scenario::CollectivesValidation options;
   options.rules = std::move(*rules);
   options.data = data;
+  options.sizes = files.sizes;
   ProgressLine progress("validating collectives");
   options.progress = [&progress](double share) { progress.update(share); };
   return scenario::validate_collectives(*tables, options);

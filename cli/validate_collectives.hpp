@@ -14,6 +14,7 @@ struct CollectiveFiles {
   std::string points;  ///< CSV
   std::string tables;  ///< CSV
   std::filesystem::path rules;
+  network::SizeLimits sizes{};  ///< of a table's cluster
 };
 
 /// Nothing if something is wrong, which is then on standard error.

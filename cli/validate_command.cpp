@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cli/budget.hpp"
 #include "cli/data_directory.hpp"
 #include "cli/output_target.hpp"
 #include "cli/progress_line.hpp"
@@ -30,7 +31,7 @@ namespace shardsim::cli {
 namespace {
 
 constexpr int exit_success = 0;
-constexpr int exit_differs = 1;
+constexpr int exit_impossible = 1;
 constexpr int exit_bad_input = 2;
 
 struct ValidateArguments {
@@ -46,7 +47,13 @@ struct ValidateArguments {
   std::string oom;
   std::string report;
   std::string data;
+  BudgetArguments budget;
 };
+
+/// A table is held to what published clusters have, some times over: a slip of the pen in a row
+/// would otherwise be simulated for a long time.
+constexpr std::int64_t most_devices = 1'000'000;
+constexpr std::uint64_t most_events = 10'000'000;
 
 /// Nothing, and an error, if the file cannot be read.
 std::shared_ptr<const simcore::SourceText> read_source(const std::string& file,
@@ -70,6 +77,11 @@ class ValidateCommand {
   explicit ValidateCommand(ValidateArguments arguments) : arguments_(std::move(arguments)) {}
 
   int run() {
+    if (const auto limited = limit_memory(arguments_.budget.memory); !limited) {
+      std::cerr << "shardsim validate: " << limited.error() << '\n';
+      return exit_bad_input;
+    }
+    Watchdog watchdog(deadline_, "validate");
     if (arguments_.training.empty() && arguments_.collectives.empty() &&
         arguments_.references.empty()) {
       std::cerr << "shardsim validate: expected --training, --collectives with --tables, or "
@@ -105,9 +117,11 @@ class ValidateCommand {
     if (!arguments_.oom.empty() && !add_fits(report)) return exit_bad_input;
     if (!arguments_.collectives.empty() && !add_collectives(report)) return exit_bad_input;
     if (!arguments_.references.empty() && !add_references(report)) return exit_bad_input;
+    watchdog.call_off();
     const int status = write(report);
-    const bool differs = references_ && !references_->all_equal();
-    return status == exit_success && differs ? exit_differs : status;
+    if (status != exit_success) return status;
+    if (references_ && !references_->all_equal()) return exit_impossible;
+    return status_by_rows(report);
   }
 
  private:
@@ -149,6 +163,24 @@ class ValidateCommand {
         "shardsim validate: none of the {} runs in '{}' can be mapped to a scenario, e.g. {}: {}\n",
         report.rows.size(), arguments_.training, first.id, first.why_not);
     return false;
+  }
+
+  /// Says so if nothing could be held against a measurement.
+  int status_by_rows(const scenario::ValidationReport& report) const {
+    const auto forecast = [](const scenario::ValidationRow& row) {
+      return row.predicted.has_value();
+    };
+    if (report.rows.empty() || std::ranges::any_of(report.rows, forecast)) return exit_success;
+    if (fits_ && std::ranges::any_of(fits_->rows, [](const scenario::FitRow& row) {
+          return row.predicted.has_value();
+        })) {
+      return exit_success;
+    }
+    const bool mapped = std::ranges::any_of(report.rows, &scenario::ValidationRow::mapped);
+    const scenario::ValidationRow& first = report.rows.front();
+    std::cerr << fmt::format("shardsim validate: no row has a forecast, e.g. {}: {}\n", first.id,
+                             first.why_not);
+    return mapped ? exit_impossible : exit_bad_input;
   }
 
   bool load() {
@@ -197,9 +229,10 @@ class ValidateCommand {
       std::cerr << "shardsim: " << folder.error() << '\n';
       return false;
     }
-    const auto made = collectives_report(
-        {arguments_.collectives, arguments_.tables, *folder / "collective_rules.yaml"},
-        options_.data);
+    const auto made =
+        collectives_report({arguments_.collectives, arguments_.tables,
+                            *folder / "collective_rules.yaml", arguments_.budget.limits},
+                           options_.data);
     if (!made) return false;
     report.rows.insert(report.rows.end(), made->rows.begin(), made->rows.end());
     report.summary.insert(report.summary.end(), made->summary.begin(), made->summary.end());
@@ -212,9 +245,10 @@ class ValidateCommand {
     std::vector<scenario::ReferenceLog> logs;
     for (const std::string& file : arguments_.references) {
       auto source = read_source(file, diagnostics);
+      if (!source) continue;
       auto setup = scenario::read_chunk_work_setup(
           std::filesystem::path(file).replace_extension(".json").string(), diagnostics);
-      if (!source || !setup) continue;
+      if (!setup) continue;
       auto log = scenario::ReferenceLog::read(std::move(source), std::move(*setup), diagnostics);
       if (log) logs.push_back(std::move(*log));
     }
@@ -240,6 +274,7 @@ class ValidateCommand {
     }
     options_.data.topologies = folders->topologies;
     options_.data.scenarios = folders->scenarios;
+    options_.budget = {arguments_.budget.limits, arguments_.budget.events};
     options_.with_residuals = arguments_.leave_one_out || !arguments_.residuals.empty();
     options_.rules_file = arguments_.rules;
     if (!arguments_.rules.empty()) return true;
@@ -288,6 +323,7 @@ class ValidateCommand {
   }
 
   ValidateArguments arguments_;
+  Deadline deadline_{arguments_.budget.seconds};
   scenario::TrainingValidation options_;
   std::optional<scenario::TrainingTable> table_;
   std::optional<scenario::ScalingReport> scaling_;
@@ -313,7 +349,8 @@ void add_validate_command(CommandLine& line) {
       "Write every row and the errors by group as JSON; '-': standard output");
   add("--residuals", arguments->residuals, label::file,
       "Write measured over predicted of every scored run as CSV: what the intervals of `run` are "
-      "drawn from");
+      "drawn from")
+      ->needs(training);
   validate
       ->add_flag("--leave-one-out", arguments->leave_one_out,
                  "Also forecast each source with constants and intervals from the others")
@@ -328,7 +365,8 @@ void add_validate_command(CommandLine& line) {
   add("--report", arguments->report, label::file,
       "Write a page with a plot of predicted against measured (HTML)");
   add("--rules", arguments->rules, label::file,
-      "Rules that map runs to scenarios; by default the shipped ones");
+      "Rules that map runs to scenarios; by default the shipped ones")
+      ->needs(training);
   add("--data", arguments->data, label::folder,
       "Folder that holds topologies/, scenarios/ and validation/");
   CLI::Option* const collectives =
@@ -342,6 +380,11 @@ void add_validate_command(CommandLine& line) {
                    "Log of reference kernels (CSV), with the work file beside it: FILE.csv and "
                    "FILE.json; see docs/chunk-trace.md")
       ->type_name(label::file);
+  arguments->budget.limits.devices = most_devices;
+  arguments->budget.events = most_events;
+  add_budget_options(*validate, arguments->budget,
+                     "Events of a run's simulation after which it has no forecast; the other runs "
+                     "go on");
   collectives->needs(tables);
   tables->needs(collectives);
   line.describe(
@@ -353,8 +396,8 @@ void add_validate_command(CommandLine& line) {
        "act_ckpt, compile, attn_kernel, tp, pp, cp, ep. Measured: step_time_s or "
        "tokens_per_s_per_gpu, peak_memory_GiB with peak_memory_kind. All columns must be there; "
        "a cell is empty where the source does not say. docs/validate.md explains each. A run that "
-       "cannot be mapped to a scenario is listed with the reason; if none can, the exit status "
-       "is 2.",
+       "cannot be mapped to a scenario, or is larger than the limits allow, is listed with the "
+       "reason; if none can be mapped the exit status is 2, and 1 if none has a forecast.",
        {{"A few published runs that come with the program",
          {"shardsim validate --training published-runs"}},
         {"Every row, for scripts",

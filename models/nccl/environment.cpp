@@ -1,11 +1,15 @@
 #include "models/nccl/environment.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "models/nccl/tuning_constants.hpp"
 
 namespace shardsim::nccl {
 
@@ -18,6 +22,8 @@ constexpr std::int64_t least_buffer = 8 * 512;
 constexpr std::int64_t least_ll128_buffer = 8 * 2048;
 constexpr std::int64_t least_chunk = 512;
 constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
+/// NCCL keeps sizes of buffers and chunks, and most counts, in an int.
+constexpr std::int64_t most_int = std::numeric_limits<int>::max();
 
 struct NumberVariable {
   std::string_view name;
@@ -32,24 +38,24 @@ constexpr std::array number_variables{
     NumberVariable{"NCCL_NVLS_ENABLE", &Environment::nvls_enable, 0, 2},
     NumberVariable{"NCCL_COLLNET_ENABLE", &Environment::collnet_enable, 0, 1},
     NumberVariable{"NCCL_COLLNET_NODE_THRESHOLD", &Environment::collnet_node_threshold, 0,
-                   no_limit},
-    NumberVariable{"NCCL_NET_OVERHEAD", &Environment::net_overhead_ns, 0, no_limit},
+                   most_int},
+    NumberVariable{"NCCL_NET_OVERHEAD", &Environment::net_overhead_ns, 0, most_int},
     NumberVariable{"NCCL_LL128_C2C", &Environment::ll128_c2c, 0, 1},
-    NumberVariable{"NCCL_BUFFSIZE", &Environment::buffer_bytes, least_buffer, no_limit},
-    NumberVariable{"NCCL_LL_BUFFSIZE", &Environment::ll_buffer_bytes, least_buffer, no_limit},
+    NumberVariable{"NCCL_BUFFSIZE", &Environment::buffer_bytes, least_buffer, most_int},
+    NumberVariable{"NCCL_LL_BUFFSIZE", &Environment::ll_buffer_bytes, least_buffer, most_int},
     NumberVariable{"NCCL_LL128_BUFFSIZE", &Environment::ll128_buffer_bytes, least_ll128_buffer,
-                   no_limit},
+                   most_int},
     NumberVariable{"NCCL_P2P_NET_CHUNKSIZE", &Environment::p2p_net_chunk_bytes, least_chunk,
-                   no_limit},
+                   most_int},
     NumberVariable{"NCCL_P2P_PCI_CHUNKSIZE", &Environment::p2p_pci_chunk_bytes, least_chunk,
-                   no_limit},
+                   most_int},
     NumberVariable{"NCCL_P2P_NVL_CHUNKSIZE", &Environment::p2p_nvl_chunk_bytes, least_chunk,
-                   no_limit},
+                   most_int},
     NumberVariable{"NCCL_P2P_LL_THRESHOLD", &Environment::p2p_ll_threshold_bytes, 0, no_limit},
-    NumberVariable{"NCCL_CHUNK_SIZE", &Environment::chunk_bytes, 0, no_limit},
-    NumberVariable{"NCCL_NVLS_CHUNKSIZE", &Environment::nvls_chunk_bytes, least_chunk, no_limit},
+    NumberVariable{"NCCL_CHUNK_SIZE", &Environment::chunk_bytes, 0, most_int},
+    NumberVariable{"NCCL_NVLS_CHUNKSIZE", &Environment::nvls_chunk_bytes, least_chunk, most_int},
     NumberVariable{"NCCL_NVLSTREE_MAX_CHUNKSIZE", &Environment::nvls_tree_chunk_bytes, least_chunk,
-                   no_limit},
+                   most_int},
     // The older name of each first, so that the newer one wins.
     NumberVariable{"NCCL_MIN_NRINGS", &Environment::least_channels, 0, 64},
     NumberVariable{"NCCL_MAX_NRINGS", &Environment::most_channels, 1, 64},
@@ -63,9 +69,9 @@ constexpr std::array number_variables{
     NumberVariable{"NCCL_NCHANNELS_PER_NET_PEER", &Environment::channels_per_net_peer, 1, 64},
     NumberVariable{"NCCL_CGA_CLUSTER_SIZE", &Environment::cga_cluster_size, 0, 8},
     NumberVariable{"NCCL_P2P_PER_CHANNEL_NET_BW", &Environment::p2p_per_channel_net_bw, 1,
-                   no_limit},
+                   most_int},
     NumberVariable{"NCCL_P2P_SCHEDULE_GROUP_SIZE", &Environment::p2p_schedule_group_size, 1,
-                   no_limit},
+                   most_int},
     NumberVariable{"NCCL_UNPACK_DOUBLE_NCHANNELS", &Environment::unpack_double_channels, 0, 1},
     NumberVariable{"NCCL_CROSS_NIC", &Environment::cross_nic, 0, 2},
     NumberVariable{"NCCL_P2P_DISABLE", &Environment::p2p_disable, 0, 1},
@@ -229,7 +235,24 @@ class Reader {
     if (const auto* text = value(variables, "NCCL_THREAD_THRESHOLDS")) read_thresholds(*text);
     if (const auto* text = value(variables, "NCCL_NETDEVS_POLICY")) read_policy(*text);
     if (const auto* text = value(variables, "NCCL_CTA_POLICY")) read_cta_policy(*text);
-    for (const auto& [name, text] : variables) report_unknown(name);
+    check_network();
+    check_order("NCCL_MIN_NCHANNELS", out.least_channels, "NCCL_MAX_NCHANNELS", out.most_channels);
+    check_order("NCCL_MIN_CTAS", out.least_ctas, "NCCL_MAX_CTAS", out.most_ctas);
+    check_order("NCCL_MIN_P2P_NCHANNELS", out.least_p2p_channels, "NCCL_MAX_P2P_NCHANNELS",
+                out.most_p2p_channels);
+    for (const auto& [name, text] : variables) {
+      if (!report_unknown(name) && text.empty()) {
+        warning(fmt::format("{} is empty, and taken for not set", name));
+      }
+    }
+  }
+
+  /// All that NCCL has, as far as it is known here.
+  std::vector<std::string> known_names() const {
+    std::vector<std::string> names = names_;
+    for (const UnheededVariable& one : unheeded_variables) names.emplace_back(one.name);
+    for (const std::string_view one : log_variables) names.emplace_back(one);
+    return names;
   }
 
   Environment out;
@@ -245,6 +268,31 @@ class Reader {
 
   void error(std::string_view name, std::string_view expected, std::string_view text) {
     diagnostics_.error(where_, fmt::format("{}: expected {}, got {}", name, expected, quote(text)));
+  }
+
+  void warning(std::string message, std::string suggestion = {}) {
+    diagnostics_.warning(where_, std::move(message), std::move(suggestion));
+  }
+
+  /// NCCL ends where it finds no network of that name; which plugins there are is not known here.
+  void check_network() {
+    if (!out.network) return;
+    std::string name = *out.network;
+    std::ranges::transform(name, name.begin(), [](unsigned char letter) {
+      return static_cast<char>(std::toupper(letter));
+    });
+    if (name == "IB" || name == "SOCKET") return;
+    warning(fmt::format("NCCL_NET: {} is neither IB nor Socket, and taken for the plugin of the "
+                        "topology's NICs; NCCL ends where it has no network of that name",
+                        quote(*out.network)),
+            simcore::nearest_spelling(*out.network, {"IB", "Socket"}));
+  }
+
+  void check_order(std::string_view least_name, const Setting& least, std::string_view most_name,
+                   const Setting& most) {
+    if (!least || !most || *least <= *most) return;
+    warning(fmt::format("{}={} is above {}={}: no number of channels is between them", least_name,
+                        *least, most_name, *most));
   }
 
   void read_number(const NumberVariable& variable, std::string_view text) {
@@ -272,6 +320,9 @@ class Reader {
     if (text == nullptr) return;
     level = parse_path_level(*text);
     if (!level) error(name, "a path type (LOC, NVL, PIX, PXB, PHB, SYS) or 0 to 4", *text);
+    if (const auto number = parse_number(*text); level && number && *number > 4) {
+      warning(fmt::format("{}: {} is taken for 4 (SYS), as NCCL does", name, *text));
+    }
   }
 
   void read_thresholds(std::string_view text) {
@@ -311,23 +362,20 @@ class Reader {
     out.cta_policy = *number;
   }
 
-  void report_unknown(const std::string& name) {
+  /// Whether it said that the variable has no effect.
+  bool report_unknown(const std::string& name) {
     const auto unheeded = std::ranges::find(unheeded_variables, name, &UnheededVariable::name);
     if (unheeded != unheeded_variables.end()) {
-      diagnostics_.warning(
-          where_, fmt::format("{} has no effect in this model, because {}", name, unheeded->why));
-      return;
+      warning(fmt::format("{} has no effect in this model, because {}", name, unheeded->why));
+      return true;
     }
     const bool known = std::ranges::find(names_, name) != names_.end() ||
                        std::ranges::find(log_variables, name) != log_variables.end();
-    if (known || !name.starts_with("NCCL_")) return;
-    std::vector<std::string> candidates = names_;
-    for (const UnheededVariable& one : unheeded_variables) candidates.emplace_back(one.name);
-    for (const std::string_view one : log_variables) candidates.emplace_back(one);
-    diagnostics_.warning(
-        where_,
-        fmt::format("{} is none of NCCL's variables known here; it has no effect", quote(name)),
-        simcore::nearest_spelling(name, candidates));
+    if (known) return false;
+    warning(fmt::format("{} is none of NCCL's variables{}; it has no effect", quote(name),
+                        is_nccl_name(name) ? " known here" : ""),
+            simcore::nearest_spelling(name, known_names()));
+    return true;
   }
 
   NcclVersion version_;
@@ -349,6 +397,15 @@ std::optional<PathType> parse_path_level(std::string_view text) {
   if (!number || *number < 0) return std::nullopt;
   const auto last = static_cast<std::int64_t>(by_number.size()) - 1;
   return by_number[static_cast<std::size_t>(std::min(*number, last))];
+}
+
+bool is_nccl_name(std::string_view name) { return name.starts_with("NCCL_"); }
+
+std::string nearest_nccl_name(const std::string& name) {
+  simcore::Diagnostics ignored;
+  Reader reader(newest_version, {}, ignored);
+  reader.read({});
+  return simcore::nearest_spelling(name, reader.known_names());
 }
 
 Environment read_environment(const std::map<std::string, std::string>& variables,

@@ -115,11 +115,17 @@ struct Environment {
   Setting runtime_connect;
 };
 
-/// Problems are reported at `where`. Unknown names that begin with NCCL_ are warnings; other names
-/// are none of NCCL's business and are skipped.
+/// Every value is checked here, and problems are reported at `where`: a value that NCCL cannot have
+/// is an error; one that it would quietly take for another, one without an effect in this model, an
+/// empty one and a name that NCCL does not have are warnings.
 Environment read_environment(const std::map<std::string, std::string>& variables,
                              NcclVersion version, const simcore::SourceLocation& where,
                              simcore::Diagnostics& diagnostics);
+
+/// Whether NCCL could have such a variable.
+bool is_nccl_name(std::string_view name);
+/// The known variable with the nearest name; empty if none is near.
+std::string nearest_nccl_name(const std::string& name);
 
 /// "PIX", or the numbers that older releases took for it.
 std::optional<PathType> parse_path_level(std::string_view text);

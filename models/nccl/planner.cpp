@@ -355,10 +355,10 @@ Machine Planner::described(std::int64_t hosts) const {
   return machine_from_topology(*spec_, choice);
 }
 
-/// NCCL goes on to its sockets then.
 bool Planner::list_leaves_no_nic() const {
   const auto& list = setup_->environment.ib_hca;
-  if (!list || !spec_->node.nics || !by_verbs() || setup_->machine) return false;
+  if (!list || spec_ == nullptr || !spec_->node.nics || !by_verbs() || setup_->machine)
+    return false;
   Machine machine = described(1);
   return !keep_nics(machine, *list);
 }

@@ -99,6 +99,8 @@ class Planner {
   const NcclSetup& setup() const { return *setup_; }
   /// Data between nodes take TCP: so the environment says, or no NIC is left for NCCL to drive.
   bool by_sockets() const { return by_sockets_; }
+  /// NCCL_IB_HCA names no NIC of a node: NCCL goes on to its sockets then.
+  bool list_leaves_no_nic() const;
   /// The machine of a shape as NCCL finds it: what NCCL_TOPO_DUMP_FILE would hold.
   Machine machine_of(const CommunicatorShape& shape) const;
 
@@ -108,7 +110,6 @@ class Planner {
   bool by_verbs() const;
   /// The nodes of a cluster as NCCL finds them, all NICs with them.
   Machine described(std::int64_t hosts) const;
-  bool list_leaves_no_nic() const;
   /// What the environment says of transports, for the traffic of the plan.
   void note_transports(PlannedCommunicator& plan) const;
   std::expected<std::unique_ptr<PlannedCommunicator>, std::string> plan_alike(

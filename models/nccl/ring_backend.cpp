@@ -104,6 +104,17 @@ const CommunicatorPlan* RingBackend::plan(std::uint32_t instance) const {
   return instances_[instance].plan.get();
 }
 
+std::optional<RingBackend::Moving> RingBackend::slowest_moving() const {
+  std::optional<Moving> slowest;
+  for (const Instance& in : instances_) {
+    if (!in.flow) continue;
+    const simcore::BitRate rate = flows_.rate(*in.flow);
+    if (rate.bytes_per_second <= 0) continue;
+    if (!slowest || rate < slowest->rate) slowest = Moving{in.spec.role, in.record.spec, rate};
+  }
+  return slowest;
+}
+
 void RingBackend::fail(CollectiveFailure failure) {
   if (!failure_) failure_ = std::move(failure);
 }

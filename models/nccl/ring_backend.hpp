@@ -94,6 +94,14 @@ class RingBackend final : public cuda::CollectiveBackend,
   /// The first thing that went wrong; its communicator stands still from then on.
   const std::optional<CollectiveFailure>& failure() const { return failure_; }
 
+  /// A collective whose data are moving, at which rate; nothing if there is none.
+  struct Moving {
+    std::string_view role;
+    const cuda::CollectiveSpec* spec = nullptr;
+    simcore::BitRate rate;
+  };
+  std::optional<Moving> slowest_moving() const;
+
   simcore::Probe<ArrivalRecord> member_arrived;
   simcore::Probe<CollectiveRecord> collective_finished;
 

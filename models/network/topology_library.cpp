@@ -53,13 +53,23 @@ void report_nothing_to_remove(const ConfigNode& base, const ConfigEntry& change,
       simcore::nearest_spelling(change.key, keys));
 }
 
-/// Puts the keys of `changes` into `base`; maps are merged, null removes, all else replaces.
+/// What is wrong with the map as a whole is said to be at `where` from now on.
+void place_at(ConfigNode& map, const simcore::SourceLocation& where) {
+  ConfigNode placed = ConfigNode::make_map(where);
+  placed.entries() = std::move(map.entries());
+  map = std::move(placed);
+}
+
+/// Puts the keys of `changes` into `base`; maps are merged, null removes, all else replaces. What
+/// the merged map lacks is the fault of the changes: of the last null, if there is one.
 void merge(ConfigNode& base, const ConfigNode& changes, simcore::Diagnostics& diagnostics) {
+  place_at(base, changes.where());
   for (const ConfigEntry& change : changes.entries()) {
     if (change.value.is_null()) {
       const auto removed =
           std::erase_if(base.entries(), [&](const auto& entry) { return entry.key == change.key; });
       if (removed == 0) report_nothing_to_remove(base, change, diagnostics);
+      if (removed > 0) place_at(base, change.value.where());
       continue;
     }
     ConfigNode* old = base.find(change.key);
@@ -87,7 +97,11 @@ std::optional<ConfigNode> read_tree(const fs::path& file, const std::vector<fs::
   }
   std::vector<fs::path> folders{file.parent_path()};
   folders.insert(folders.end(), search_path.begin(), search_path.end());
-  const std::optional<fs::path> base_file = find_file(extends->text(), folders);
+  // A path counts from the file that names it; one that is not there, from here.
+  const fs::path beside = file.parent_path() / extends->text();
+  const bool is_beside = is_path(extends->text()) && simcore::is_text_file(beside);
+  const std::optional<fs::path> base_file =
+      is_beside ? beside : find_file(extends->text(), folders);
   if (!base_file) {
     report_unknown(extends->text(), folders, extends->where(), diagnostics);
     return std::nullopt;

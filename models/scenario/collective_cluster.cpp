@@ -181,6 +181,7 @@ std::unique_ptr<CollectiveCluster> load_collective_cluster(const ClusterRequest&
                          ? std::make_unique<nccl::Planner>(*cluster->machine, cluster->setup)
                          : std::make_unique<nccl::Planner>(
                                cluster->spec, cluster->compute_capability, cluster->setup);
+  check_nic_list(*cluster->planner, {}, diagnostics);
   if (cluster->setup.graph_file && !follows_graph_file(*cluster, diagnostics)) return nullptr;
   return cluster;
 }

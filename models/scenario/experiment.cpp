@@ -122,6 +122,7 @@ class Builder {
     made_.gpu = std::move(*gpu);
     made_.planning = std::make_unique<CollectivePlanning>(made_.topology.spec, made_.gpu,
                                                           made_.nccl, data_path(spec().fidelity));
+    check_nic_list(made_.planning->planner, where("nccl.env"), diagnostics_);
     return true;
   }
 
@@ -130,6 +131,15 @@ class Builder {
                                   where("nccl.env"), diagnostics_);
     if (!setup || !read_nccl_files(*setup, where("nccl.env"), diagnostics_)) return false;
     made_.nccl = std::move(*setup);
+    for (const auto& [name, file] :
+         {std::pair{"NCCL_TOPO_DUMP_FILE", &made_.nccl.environment.topology_dump_file},
+          std::pair{"NCCL_GRAPH_DUMP_FILE", &made_.nccl.environment.graph_dump_file}}) {
+      if (!*file) continue;
+      diagnostics_.warning(where("nccl.env"),
+                           fmt::format("{} is not written by a run, but by `shardsim topology` and "
+                                       "`shardsim collective`",
+                                       name));
+    }
     return true;
   }
 

@@ -16,6 +16,8 @@ namespace {
 
 using Changes = std::vector<ScenarioChange>;
 
+constexpr std::string_view nodes_key = "cluster.nodes";
+
 Changes values_of(std::string_view key, std::vector<std::string> values) {
   Changes changes;
   for (std::string& value : values) changes.push_back({std::string(key), std::move(value)});
@@ -73,8 +75,19 @@ Changes nodes(const ScenarioSpec& spec) {
   const bool grows = !training.hybrid() && training.sharding != Sharding::no_shard &&
                      training.strategy != Strategy::ddp && !training.shard_group;
   if (!grows) return {};
-  return values_of("cluster.nodes", {std::to_string(spec.cluster.nodes * 2),
-                                     std::to_string(spec.cluster.nodes * 4)});
+  // In steps of an eighth of what there are now up to eight times as many, then in steps of an
+  // eighth of what was reached: seven looks find one.
+  constexpr std::int64_t parts = 8;
+  constexpr std::int64_t most = 4096;  // larger clusters take long to build
+  const std::int64_t now = spec.cluster.nodes;
+  std::vector<std::string> values;
+  for (std::int64_t count = now; values.size() < 100;) {
+    const std::int64_t step = count < parts * now ? now / parts : count / parts;
+    count += std::max<std::int64_t>(1, step);
+    if (count > parts * parts * now || count > std::max(parts * now, most)) break;
+    values.push_back(std::to_string(count));
+  }
+  return values_of(nodes_key, std::move(values));
 }
 
 /// Helps only where the free parts of segments would hold the request if they were one.
@@ -140,7 +153,13 @@ bool MemoryAdvisor::begin_try() {
     }
     at_ = chain.next();
     if (!build(chain.changes[at_])) {
-      chain.first = at_ + 1;
+      // What has no place for so many nodes has none for more; other keys' values may just not
+      // suit.
+      if (chain.changes[at_].key == nodes_key) {
+        chain.last = at_;
+      } else {
+        chain.first = at_ + 1;
+      }
       continue;
     }
     simulation_ = std::make_unique<Simulation>(*experiment_);

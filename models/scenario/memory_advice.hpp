@@ -3,11 +3,12 @@
 //
 // Only what fits is reported, with the memory that it then uses and what it does to speed. Of the
 // changes of one key, ordered from mild to strong, the mildest that fits is looked for: by halving
-// where they are many, as for micro-batches, of which the largest is found. Assumes that what is
-// stronger fits, too. Which changes are worth a try follows from the scenario: more nodes, say,
-// only where they shard more. The search is bounded by counts, never by a clock: at most 16 runs,
-// and a number of events for all of them together, so the same scenario always gets the same
-// advice. Leaves out changes of two keys at once.
+// where they are many, as for micro-batches, of which the largest is found, and nodes, of which the
+// smallest number is, to an eighth, up to 64 times as many. Assumes that what is stronger fits,
+// too. Which changes are worth a try follows from the scenario: more nodes, say, only where they
+// shard more. The search is bounded by counts, never by a clock: at most 24 runs, and a number of
+// events for all of them together, so the same scenario always gets the same advice. Leaves out
+// changes of two keys at once.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,7 @@ std::vector<std::vector<ScenarioChange>> changes_to_try(const ScenarioSpec& spec
 
 class MemoryAdvisor {
  public:
-  static constexpr int most_tries = 16;
+  static constexpr int most_tries = 24;
   static constexpr std::uint64_t most_events = 2'000'000;
 
   /// `failed` ran out of memory in the way of `shortage`.

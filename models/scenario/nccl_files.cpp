@@ -46,6 +46,15 @@ bool read_nccl_files(nccl::NcclSetup& setup, const simcore::SourceLocation& wher
   return true;
 }
 
+void check_nic_list(const nccl::Planner& planner, const simcore::SourceLocation& where,
+                    simcore::Diagnostics& diagnostics) {
+  if (!planner.list_leaves_no_nic()) return;
+  diagnostics.warning(
+      where, fmt::format("NCCL_IB_HCA={} names no NIC of the topology, which are mlx5_0, mlx5_1, "
+                         "...: data take TCP",
+                         *planner.setup().environment.ib_hca));
+}
+
 void apply_environment(const nccl::Environment& environment, network::TopologySpec& topology) {
   auto& nvlink = topology.node.nvlink;
   if (nvlink && environment.mnnvl_enable == 0) nvlink->nodes_per_domain = 1;

@@ -15,6 +15,10 @@ namespace shardsim::scenario {
 bool read_nccl_files(nccl::NcclSetup& setup, const simcore::SourceLocation& where,
                      simcore::Diagnostics& diagnostics);
 
+/// Warns where NCCL_IB_HCA leaves no NIC, and data take TCP without being told to.
+void check_nic_list(const nccl::Planner& planner, const simcore::SourceLocation& where,
+                    simcore::Diagnostics& diagnostics);
+
 /// NCCL_MNNVL_ENABLE=0 leaves NVLink between nodes alone.
 void apply_environment(const nccl::Environment& environment, network::TopologySpec& topology);
 

@@ -200,6 +200,7 @@ nlohmann::ordered_json result_json(const Result& result) {
                       {"file", result.scenario_file},
                       {"overrides", result.overrides}};
   json["cluster"] = {{"gpus", result.gpus}, {"nodes", result.nodes}, {"gpu", result.gpu}};
+  if (!result.topology.empty()) json["cluster"]["topology"] = result.topology;
   const bool ended = !result.out_of_memory && !result.stopped;
   json["step"] = ended ? step_json(result.step) : Json(nullptr);
   if (ended) add_interval(json["step"], result.interval);

@@ -168,6 +168,7 @@ struct Result {
   int gpus = 0;
   int nodes = 0;
   std::string gpu;
+  std::string topology;  ///< its name
   int rank = 0;  ///< whose figures these are: the slowest
   StepResult step;
   std::optional<StepInterval> interval;  ///< 90 %; nothing where no run is comparable

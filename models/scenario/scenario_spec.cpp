@@ -1,5 +1,6 @@
 #include "models/scenario/scenario_spec.hpp"
 
+#include "models/scenario/well_known_names.hpp"
 #include "simcore/config/override.hpp"
 
 namespace shardsim::scenario {
@@ -103,6 +104,7 @@ std::optional<LoadedScenario> load_scenario(const std::filesystem::path& file,
     simcore::apply_override(*root, text, diagnostics);
   }
   if (diagnostics.has_errors()) return std::nullopt;
+  translate_well_known_names(*root, diagnostics);
   auto spec = simcore::read_config<ScenarioSpec>(*root, diagnostics);
   if (diagnostics.has_errors()) return std::nullopt;
   return LoadedScenario{std::move(spec), std::move(*root), file, overrides};
@@ -119,6 +121,7 @@ std::optional<LoadedScenario> with_overrides(const LoadedScenario& scenario,
     good &= simcore::apply_override(changed.root, text, diagnostics, option);
   }
   if (!good) return std::nullopt;
+  translate_well_known_names(changed.root, diagnostics);
   changed.spec = simcore::read_config<ScenarioSpec>(changed.root, diagnostics);
   if (diagnostics.has_errors()) return std::nullopt;
   return changed;

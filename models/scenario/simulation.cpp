@@ -4,10 +4,13 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "models/cuda/collective_name.hpp"
 #include "models/cuda/memory_rehearsal.hpp"
 #include "models/gpu/speed_spread.hpp"
 #include "models/scenario/simulation_state.hpp"
@@ -21,6 +24,7 @@ namespace {
 
 /// A run stops here: sums of times stay exact below it.
 constexpr SimTime latest_moment = SimTime::microseconds(4'000'000'000'000);
+constexpr std::string_view beyond_range = "the run takes more than 46 days of simulated time";
 
 /// Of a report with a line a rank.
 std::vector<std::string> first_lines(std::vector<std::string> lines) {
@@ -327,9 +331,9 @@ RunFailure Simulation::State::out_of_memory(const cuda::OutOfMemory& what) const
   found.shortage = what.shortage;
   RunFailure failure;
   failure.message = fmt::format(
-      "out of memory: rank {} asked for {} for {} ({}){} in step {}", found.rank,
+      "out of memory: rank {} asked for {} for {} ({}){} in step {} of {}", found.rank,
       simcore::to_text(what.shortage.requested), found.allocation, memory_kind_name(wanted.kind),
-      found.operation.empty() ? "" : " at " + found.operation, found.step);
+      found.operation.empty() ? "" : " at " + found.operation, found.step + 1, steps());
   failure.details.push_back(cuda::to_text(what.shortage));
   failure.details.push_back(
       fmt::format("the GPU has {}, of which {} belong to the CUDA context and NCCL",
@@ -352,12 +356,19 @@ RunFailure Simulation::State::out_of_memory(const cuda::OutOfMemory& what) const
 std::optional<RunFailure> Simulation::State::failure() const {
   if (runtime && runtime->out_of_memory()) return out_of_memory(*runtime->out_of_memory());
   if (now() > latest_moment) {
-    return RunFailure{
-        "the run takes more than 46 days of simulated time", {}, {}, FailureKind::too_long};
+    return RunFailure{std::string(beyond_range), {}, {}, FailureKind::too_long};
   }
   if (own_job_finished()) return std::nullopt;
   RunFailure failure{"deadlock: nothing can go on", {}, {}};
   if (runtime) failure.details = runtime->deadlock_report();
+  // Data that move so slowly that their end is beyond the range of times are no deadlock.
+  if (const auto moving = backend.slowest_moving(); moving && !backend.failure()) {
+    failure.kind = FailureKind::too_long;
+    failure.message = fmt::format("{}: {} of {} on communicator {} moves at {}", beyond_range,
+                                  cuda::collective_name(moving->spec->kind),
+                                  simcore::to_text(moving->spec->bytes), moving->role,
+                                  simcore::to_text(moving->rate));
+  }
   if (backend.failure()) {
     failure.message = nccl::to_text(*backend.failure());
     failure.kind = FailureKind::no_route;

@@ -228,6 +228,7 @@ Result Simulation::State::describe_run() const {
   result.gpus = static_cast<int>(experiment.gpus.size());
   result.nodes = experiment.nodes;
   result.gpu = experiment.gpu.name;
+  result.topology = experiment.topology.spec.name;
   result.warnings = experiment.warnings;
   result.simulator.events = events();
   result.simulator.simulated_ranks = experiment.layout.classes;

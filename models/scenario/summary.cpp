@@ -101,8 +101,9 @@ void write_interval(Writer& out, const Result& result) {
 
 void write_forecast(Writer& out, const Result& result) {
   for (const std::string& line : wrapped(title_of(result), 100)) out.line("{}", out.bold(line));
-  out.line("{}", out.faint(fmt::format("{} x {}, {} node{}", result.gpus, result.gpu, result.nodes,
-                                       result.nodes == 1 ? "" : "s")));
+  const std::string topology = result.topology.empty() ? "" : " of " + result.topology;
+  out.line("{}", out.faint(fmt::format("{} x {}, {} node{}{}", result.gpus, result.gpu,
+                                       result.nodes, result.nodes == 1 ? "" : "s", topology)));
   out.blank();
   out.line("  step time     {}", out.bold(to_text(result.step.time)));
   write_interval(out, result);

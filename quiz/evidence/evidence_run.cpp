@@ -70,9 +70,9 @@ RunFacts facts_of(const std::map<std::string, const EvidenceRun*>& runs) {
   return facts;
 }
 
-std::string command_of(const RunSpec& spec, const std::string& scenarios) {
+std::string command_of(const RunSpec& spec) {
   if (spec.change != ProgramChange::none) return {};
-  std::string command = "shardsim run " + scenarios + "/quiz/" + spec.scenario + ".yaml";
+  std::string command = "shardsim run quiz/" + spec.scenario;
   for (const std::string& change : spec.set) command += " --set " + change;
   return command;
 }

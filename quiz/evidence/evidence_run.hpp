@@ -55,7 +55,6 @@ class EvidenceRuns {
 RunFacts facts_of(const std::map<std::string, const EvidenceRun*>& runs);
 
 /// The command that repeats the run; empty for one with a change, which no scenario can express.
-/// `scenarios` is where the user sees the folder scenarios/.
-std::string command_of(const RunSpec& spec, const std::string& scenarios);
+std::string command_of(const RunSpec& spec);
 
 }  // namespace shardsim::quiz

@@ -245,7 +245,7 @@ Json run_data(const EvidenceRun& run, const std::string& scenarios, const RunDet
   Json made{{"scenario", run.spec.scenario},
             {"set", run.spec.set},
             {"change", simcore::print_value(run.spec.change)},
-            {"command", command_of(run.spec, scenarios)},
+            {"command", command_of(run.spec)},
             {"events", run.output.result.simulator.events},
             {"facts", std::move(facts)},
             {"result", std::move(result)},

@@ -345,7 +345,7 @@ class Conversation {
     std::set<std::string> shown;
     bool changed = false;
     for (const auto& [name, spec] : question.spec.runs) {
-      const std::string command = command_of(spec, settings_.scenarios);
+      const std::string command = command_of(spec);
       changed |= command.empty();
       if (!command.empty() && shown.insert(command).second) line("  " + command);
     }

@@ -30,8 +30,6 @@ struct Console {
 
 struct ConversationSettings {
   std::string language;
-  /// Where the user sees the folder scenarios/, for commands to repeat runs.
-  std::string scenarios;
 };
 
 enum class Ending : std::uint8_t { finished, stopped, failed };

@@ -194,7 +194,9 @@ std::optional<ConfigNode> read_yaml_value(std::shared_ptr<const SourceText> sour
   std::optional<ConfigNode> value = parse(text, positions, diagnostics);
   if (!value) {
     if (diagnostics.error_count() == errors) {
-      diagnostics.error(positions.at(offset), "expected a value after '='");
+      diagnostics.error(
+          positions.at(offset),
+          "expected a value after '=', such as 4, 2.5 us, true, [a, b] or {key: value}");
     }
     return std::nullopt;
   }

@@ -132,7 +132,7 @@ TEST_CASE("a point beyond its events is told as such, and a larger budget runs i
   const std::string file = scratch.file("points.jsonl");
   const std::string sweep = "sweep " + shipped_scenario("textbook-fsdp2") +
                             " --over cluster.nodes=1..3 --quiet --json " + file;
-  CHECK(run_program(sweep + " --max-events 10").status == 0);
+  CHECK(run_program(sweep + " --max-events 10").status == 1);
   CHECK(has(read_text(file), "\"kind\":\"over_budget\""));
   CHECK(run_program(sweep + " --resume").status == 0);
   const std::string resumed = read_text(file);
@@ -165,7 +165,7 @@ TEST_CASE("memory that is used up ends a run, and fails the point of a sweep") {
   const ProgramRun sweep = run_program("sweep " + scenario +
                                        " --over cluster.nodes=16,20000 -j 1 --json - "
                                        "--max-memory 96MiB");
-  CHECK(sweep.status == 0);
+  CHECK(sweep.status == 1);
   CHECK(has(sweep.output, "more memory than --max-memory allows"));
   const ProgramRun wrong = run_program("run " + scenario + " --max-memory 4");
   CHECK(wrong.status == 2);

@@ -5,6 +5,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -239,12 +240,46 @@ TEST_CASE("what is not known is refused with the nearest that is") {
            {"schema resul", "there is no schema 'resul': did you mean 'result'?"},
            {"run fsdp2-lama-3-8b-1xdgx-h100", "did you mean 'fsdp2-llama-3-8b-1xdgx-h100'?"},
            {"validate --training published-run", "expected published-runs"},
+           {"collective allreduce --topology dgx-h100", "found 'allreduce'; did you mean"},
+           {"completion tcsh", "expected one of bash, zsh, fish, found 'tcsh'"},
+           {"help run sweep", "`shardsim run` has no commands: 'sweep' is one word too many"},
+           {"", "shardsim: expected a command, one of run, sweep"},
        }) {
     CAPTURE(one.arguments);
     const ProgramRun run = run_program(one.arguments);
     CHECK(run.status == 2);
     CHECK(run.output.empty());
     CHECK(run.messages.find(one.message) != std::string::npos);
+  }
+}
+
+TEST_CASE("every usage error is one line in the name of its command") {
+  for (const auto& [arguments, command] : std::vector<std::pair<std::string, std::string>>{
+           {"", "shardsim: "},
+           {"rum", "shardsim: "},
+           {"run", "shardsim run: "},
+           {"run x --max-time", "shardsim run: "},
+           {"run x --max-time abc", "shardsim run: "},
+           {"run x --trace-ranks 0", "shardsim run: "},
+           {"run x --jsn", "shardsim run: "},
+           {"collective all_reduce", "shardsim collective: "},
+           {"collective allreduce --topology dgx-h100", "shardsim collective: "},
+           {"collective all_reduce --topology dgx-h100 -d flot", "shardsim collective: "},
+           {"sweep x --best a --target 'b<1'", "shardsim sweep: "},
+           {"validate --tables x", "shardsim validate: "},
+           {"quiz web", "shardsim quiz web: "},
+           {"quiz solv", "shardsim quiz: "},
+           {"completion tcsh", "shardsim completion: "},
+           {"help run sweep", "shardsim help: "},
+           {"help run --man-pages x", "shardsim help: "},
+           {"validate --reference x --residuals y", "shardsim validate: "},
+           {"schema resul", "shardsim schema: "}}) {
+    CAPTURE(arguments);
+    const ProgramRun run = run_program(arguments);
+    CHECK(run.status == 2);
+    CHECK(run.output.empty());
+    CHECK_MESSAGE(run.messages.starts_with(command), run.messages);
+    CHECK(std::ranges::count(run.messages, '\n') == 1);
   }
 }
 

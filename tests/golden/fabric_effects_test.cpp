@@ -1,4 +1,7 @@
 // What fabrics are known to do to a training step: sign and rough size, scenario against scenario.
+#include <cmath>
+#include <fstream>
+#include <sstream>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -61,6 +64,28 @@ TEST_CASE("one NIC at half its rate halves every ring") {
   CHECK(sick.all_gather_gbytes < 0.7 * sound.all_gather_gbytes);
   CHECK(sick.all_gather_gbytes > 0.45 * sound.all_gather_gbytes);
   CHECK(sick.step_s > sound.step_s);
+}
+
+TEST_CASE("the table of docs/fabrics.md says what the scenarios give") {
+  std::ifstream in(std::string(SHARDSIM_SOURCE_DIR) + "/docs/fabrics.md");
+  int rows = 0;
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with("| `fabric-")) continue;
+    const std::size_t end = line.find('`', 3);
+    const std::string name = line.substr(3, end - 3);
+    std::istringstream cells(line.substr(line.find('|', end)));
+    char bar = 0;
+    double gbytes = 0;
+    double step_s = 0;
+    cells >> bar >> gbytes >> bar >> step_s;
+    REQUIRE(!cells.fail());
+    CAPTURE(name);
+    const Effect effect = run_scenario(name);
+    CHECK(std::abs(effect.all_gather_gbytes - gbytes) <= 0.6);
+    CHECK(std::abs(effect.step_s - step_s) <= 0.0006);
+    ++rows;
+  }
+  CHECK(rows == 6);
 }
 
 }  // namespace

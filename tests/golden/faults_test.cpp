@@ -223,6 +223,109 @@ TEST_CASE("null removes only what is inherited") {
   CHECK(run.messages.find("did you mean 'nvlink'") != std::string::npos);
 }
 
+TEST_CASE("a variable that NCCL does not have, or a value that it cannot have, is told") {
+  struct Case {
+    const char* variable;
+    int status;
+    const char* message;
+  };
+  for (const Case& one : {Case{"FOO=1", 2, "is none of NCCL's variables"},
+                          {"nccl_algo=Ring", 2, "did you mean 'NCCL_ALGO'?"},
+                          {"NCCL_ALGOO=Ring", 0, "did you mean 'NCCL_ALGO'?"},
+                          {"NCCL_BUFFSIZE=999999999999", 2, "from 4096 to 2147483647"},
+                          {"NCCL_P2P_LEVEL=99", 0, "taken for 4 (SYS)"},
+                          {"NCCL_NET=foo", 0, "neither IB nor Socket"},
+                          {"NCCL_NET=", 0, "NCCL_NET is empty"},
+                          {"NCCL_IB_HCA=nothing", 0, "data take TCP"}}) {
+    CAPTURE(one.variable);
+    const ProgramRun run = run_program(two_nodes + "-b 8 -e 8 --env " + one.variable);
+    CHECK(run.status == one.status);
+    CHECK_MESSAGE(run.messages.find(one.message) != std::string::npos, run.messages);
+  }
+  const ProgramRun run = run_program("run " + shipped_scenario("textbook-fsdp2") +
+                                     " --quiet --set 'nccl.env={FOO: 1}'");
+  CHECK(run.status == 0);
+  CHECK(run.messages.find("'FOO' is none of NCCL's variables") != std::string::npos);
+}
+
+TEST_CASE("data that move too slowly are no deadlock") {
+  const ProgramRun run =
+      run_program("run " + shipped_scenario("fsdp2-llama-2-7b-4xdgx-h100") +
+                  " --set 'perturb=[{link: \"node[2].nic[0]\", bandwidth: 0.00000001 %}]'");
+  CHECK(run.status == 1);
+  CHECK(run.messages.find("more than 46 days of simulated time") != std::string::npos);
+  CHECK(run.messages.find("deadlock") == std::string::npos);
+}
+
+TEST_CASE("where there is no result, outputs that are not written are named and stay") {
+  const ScratchFolder scratch;
+  const std::string old = scratch.write("old.json", "kept");
+  const std::string run = "run " + shipped_scenario("fsdp2-llama-2-7b-4xdgx-h100");
+  const ProgramRun memory = run_program(run + " --max-memory 16MiB --exact-ranks --json " + old +
+                                        " --set cluster.nodes=1000");
+  CHECK(memory.status == 1);
+  CHECK(memory.messages.find("no output is written") != std::string::npos);
+  const ProgramRun dead = run_program(
+      run + " --set 'perturb=[{rank: 3, dies_at: 100 ms}]' --exact-ranks --json " + old);
+  CHECK(dead.status == 1);
+  CHECK_MESSAGE(dead.messages.find("not written: --json " + old) != std::string::npos,
+                dead.messages);
+  const ProgramRun stopped = run_program(run + " --max-events 20 --json - --report " + old);
+  CHECK(stopped.status == 1);
+  CHECK(stopped.messages.find("not written: --report " + old) != std::string::npos);
+  CHECK(read_text(old) == "kept");
+}
+
+TEST_CASE("a collective without an estimate or an element is refused, not printed as nothing") {
+  for (const char* arguments :
+       {"alltoall --topology dgx-h100 --fidelity model -b 1M -e 1M",
+        "sendrecv --topology dgx-h100 --fidelity model -b 1M -e 1M",
+        "all_gather --topology dgx-h100 -b 8 -e 8", "all_reduce --topology dgx-h100 -b 2 -e 2"}) {
+    CAPTURE(arguments);
+    const ProgramRun run = run_program(std::string("collective ") + arguments);
+    CHECK(run.status == 2);
+    CHECK(run.output.empty());
+    CHECK(run.messages.starts_with("shardsim collective: "));
+  }
+}
+
+TEST_CASE("names of other tools are told ours, and a topology within a scenario its place") {
+  const std::string run = "run " + shipped_scenario("fsdp2-llama-2-7b-4xdgx-h100") + " --set ";
+  for (const auto& [change, message] :
+       {std::pair{"training.sharding=hsdp", "did you mean 'hybrid_shard'?"},
+        {"training.sharding=ZeRO-3", "did you mean 'full_shard'?"},
+        {"training.strategy=hsdp", "fsdp2 with training.sharding=hybrid_shard"},
+        {"workload.precision=bfloat16", "did you mean 'bf16'?"},
+        {"'cluster.topology={fabric: {kind: rail}}'", "a file of its own"},
+        {"workload.sequence_length=", "such as 4, 2.5 us"}}) {
+    CAPTURE(change);
+    const ProgramRun made = run_program(run + change);
+    CHECK(made.status == 2);
+    CHECK_MESSAGE(made.messages.find(message) != std::string::npos, made.messages);
+    CHECK(made.messages.find("error: ") == made.messages.rfind("error: "));
+  }
+}
+
+TEST_CASE("a log of reference kernels that is a folder is told once") {
+  const ProgramRun run = run_program("validate --reference .");
+  CHECK(run.status == 2);
+  CHECK(run.messages.find("..json") == std::string::npos);
+}
+
+TEST_CASE("a required key that null removes is missed where it is removed") {
+  const ScratchFolder scratch;
+  scratch.write("parent.yaml", "name: p\nextends: dgx-h100\n");
+  for (const auto& [text, where] :
+       {std::pair{"name: t\nextends: ./parent.yaml\nnode: null\n", "t.yaml:3:7: error: missing"},
+        std::pair{"name: t\nextends: dgx-h100\nnode:\n  gpus: null\n",
+                  "t.yaml:4:9: error: node: missing"}}) {
+    const ProgramRun run = run_program("topology " + scratch.write("t.yaml", text));
+    CHECK(run.status == 2);
+    CHECK_MESSAGE(run.messages.find(where) != std::string::npos, run.messages);
+    CHECK(run.messages.find("dgx-h100.yaml") == std::string::npos);
+  }
+}
+
 TEST_CASE("NCCL goes on to TCP where its list leaves no NIC") {
   const std::string sizes = two_nodes + "-b 64M -e 64M ";
   const ProgramRun none = run_program(sizes + "--env NCCL_IB_HCA=nothing");

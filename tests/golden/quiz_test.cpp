@@ -110,8 +110,14 @@ TEST_CASE("on a terminal the whole quiz can be taken in each language") {
     CHECK(has(shown, progress));
     CHECK(has(shown, "59.83 GiB"));
     CHECK(has(shown, "█"));
-    CHECK(has(shown, "shardsim run "));
+    CHECK(has(shown, "shardsim run quiz/"));
     CHECK_FALSE(has(shown, "{"));
+  }
+}
+
+TEST_CASE("commands that repeat a run of the quiz work from any folder") {
+  for (const char* name : {"quiz/fsdp", "quiz/zero3", "quiz/no-prefetch"}) {
+    CHECK(run_program(std::string("run --quiet ") + name).status == 0);
   }
 }
 
@@ -206,6 +212,21 @@ TEST_CASE("the page is one file that holds every language, with a policy that fo
   CHECK(has(page, "\"ms\":{\"language\":\"ms\""));
   CHECK_FALSE(has(page, "{{"));
   CHECK(page.size() < 1'500'000);
+}
+
+TEST_CASE("options of the quiz have their effect in each of its commands, or are refused") {
+  CHECK(run_program("quiz solve --question q5 --lang hi").output !=
+        run_program("quiz solve --question q5 --lang en").output);
+  for (const char* arguments :
+       {"quiz web --lang hi --out x", "quiz data --lang hi --out -", "quiz solve --plain",
+        "quiz solve --restart", "quiz web --plain --out x", "quiz data --restart --out -",
+        "quiz export --format gift --out - --plain", "quiz solve --lang fr"}) {
+    CAPTURE(arguments);
+    const ProgramRun run = run_program(arguments);
+    CHECK(run.status == 2);
+    CHECK(run.output.empty());
+    CHECK(run.messages.starts_with("shardsim quiz: "));
+  }
 }
 
 TEST_CASE("documents are written in each language; bad arguments end with status 2") {

@@ -112,6 +112,33 @@ TEST_CASE("points that fail are results with their reasons") {
   CHECK(lines_of(dead.output)[0]["failed"]["kind"] == "no_route");
 }
 
+TEST_CASE("a sweep none of whose points has a result ends as a run of each would") {
+  const ScratchFolder scratch;
+  const auto status = [](const std::string& arguments, int expected) {
+    CAPTURE(arguments);
+    const ProgramRun run = run_program(arguments);
+    CHECK(run.status == expected);
+    const bool told =
+        run.messages.contains("has a result") || run.messages.contains("has no result");
+    CHECK(told == (expected != 0));
+  };
+  const std::string batches = "sweep " + llama + " --quiet --over workload.micro_batch_size=";
+  status(batches + "1,200", 0);
+  status(batches + "200,400", 1);
+  status(batches + "200", 1);
+  status(batches + "0,-1", 2);
+  status(batches + "0,200", 1);
+  status(batches + "200,400 --best mfu", 1);
+  // A part may lack what another has: the merge judges the whole.
+  std::string parts;
+  for (const char* part : {"1/2", "2/2"}) {
+    const std::string file = scratch.file(std::string("part") + part[0]);
+    status(batches + "200,400 --shard " + part + " --json " + file, 0);
+    parts += " " + file;
+  }
+  status("merge --quiet" + parts, 1);
+}
+
 TEST_CASE("the scenario's own axes come first, with whole maps and zipped keys") {
   const ScratchFolder scratch;
   const std::string file = scratch.write("scenario.yaml", R"(name: x

@@ -90,6 +90,34 @@ TEST_CASE("what people read goes to standard error where JSON takes standard out
   CHECK(text.output == both.messages);
 }
 
+TEST_CASE(
+    "a run beyond the limits, or out of memory, has no forecast, and is told from bad input") {
+  const ScratchFolder scratch;
+  const std::string text = read_text(sample);
+  const std::string header = text.substr(0, text.find('\n') + 1);
+  const std::string first =
+      text.substr(header.size(), text.find('\n', header.size()) + 1 - header.size());
+  const auto run_with = [&](const std::string& old, const std::string& now,
+                            const std::string& options) {
+    std::string row = first;
+    row.replace(row.find(old), old.size(), now);
+    return run_program("validate --training " + scratch.write("x.csv", header + row) + options);
+  };
+  const ProgramRun usual = run_with(",8,8,,MPT-7b", ",8,8,,MPT-7b", "");
+  CHECK(usual.status == 0);
+  const ProgramRun large = run_with(",8,8,,MPT-7b", ",1000000,8,,MPT-7b", "");
+  CHECK(large.status == 1);
+  CHECK_MESSAGE(large.messages.contains("take --max-devices"), large.messages);
+  const ProgramRun few = run_with(",8,8,,MPT-7b", ",8,8,,MPT-7b", " --max-events 100");
+  CHECK(few.status == 1);
+  CHECK(few.messages.contains("takes more than --max-events 100"));
+  std::string other = first;
+  other.replace(other.find(",8,8,,MPT-7b"), 5, ",1000000,8,");
+  const ProgramRun both = run_program("validate --training " +
+                                      scratch.write("both.csv", header + first + "b-" + other));
+  CHECK(both.status == 0);
+}
+
 TEST_CASE("a bad table ends with status 2 and says where") {
   const ScratchFolder scratch;
   const auto status_and_message = [&](const std::string& file) {

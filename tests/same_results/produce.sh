@@ -89,7 +89,7 @@ run_collectives() {
     for fidelity in flow chunk model; do
       name=collective-$collective-$fidelity
       status=0  # NCCL has no estimate of its own for messages between pairs
-      if [[ $fidelity == model && $collective =~ alltoall|sendrecv ]]; then status=1; fi
+      if [[ $fidelity == model && $collective =~ alltoall|sendrecv ]]; then status=2; fi
       show "$name" $status collective $collective --topology dgx-h100 --nodes 2 -b 8 -e 16M -f 8 \
         --fidelity $fidelity --json "$out/$name.json"
     done

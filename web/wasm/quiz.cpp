@@ -89,7 +89,7 @@ std::uint32_t run_of_sliders(const Json& wanted) {
   Json failed{
       {"failed",
        {{"kind", full ? "out_of_memory" : "impossible"}, {"message", run.error().message}}}};
-  failed["command"] = quiz::command_of(spec, "scenarios");
+  failed["command"] = quiz::command_of(spec);
   if (run.error().result) {
     failed["result"] = Json::parse(scenario::to_json(*run.error().result));
   }

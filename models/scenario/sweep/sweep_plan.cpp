@@ -135,13 +135,16 @@ std::optional<SweepPlan> plan_sweep(LoadedScenario base, std::vector<SweepAxis> 
   std::set<std::string> seen;
   bool good = true;
   std::int64_t size = 1;
+  double points = 1;
   for (const SweepAxis& axis : axes) {
     good &= check_axis(base, axis, seen, diagnostics);
     const auto values = static_cast<std::int64_t>(axis.size());
+    points *= static_cast<double>(values);
     size = size > most_sweep_points / values ? most_sweep_points + 1 : size * values;
   }
   if (size > most_sweep_points) {
-    diagnostics.error({}, fmt::format("the axes have more than {} points", most_sweep_points));
+    diagnostics.error({}, fmt::format("the axes have {:.4g} points, and a sweep has at most {}",
+                                      points, most_sweep_points));
     good = false;
   }
   if (!good) return std::nullopt;

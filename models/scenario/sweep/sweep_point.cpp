@@ -58,6 +58,7 @@ Result describe(const Experiment& experiment) {
   result.gpus = static_cast<int>(experiment.graph.gpu_count());
   result.nodes = static_cast<int>(experiment.graph.node_count());
   result.gpu = experiment.gpu.name;
+  result.topology = experiment.topology.spec.name;
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "simcore/decimal_number.hpp"
+#include "simcore/diagnostics.hpp"
 
 namespace shardsim::scenario {
 
@@ -98,10 +99,10 @@ std::expected<std::optional<std::vector<std::string>>, std::string> expand_range
   std::vector<std::string> values{print(*range, range->first)};
   if (range->first == range->last) return values;
   if (!approaches_last(*range)) {
-    return std::unexpected(fmt::format(
-        "the range '{}' never reaches its end: expected FIRST..LAST, FIRST..LAST+STEP or "
-        "FIRST..LAST*FACTOR",
-        text));
+    return std::unexpected(
+        fmt::format("the range {} never reaches its end: expected FIRST..LAST, FIRST..LAST+STEP or "
+                    "FIRST..LAST*FACTOR",
+                    simcore::quote(text)));
   }
   constexpr double tolerance = 1e-9;
   const double slack = tolerance * std::abs(range->last);
@@ -111,7 +112,8 @@ std::expected<std::optional<std::vector<std::string>>, std::string> expand_range
     if (up ? value > range->last + slack : value < range->last - slack) return values;
     if (values.size() == most_range_values) {
       return std::unexpected(
-          fmt::format("the range '{}' has more than {} values", text, most_range_values));
+          fmt::format("the range {} has more than {} values, the most that an axis may have",
+                      simcore::quote(text), most_range_values));
     }
     values.push_back(print(*range, value));
   }

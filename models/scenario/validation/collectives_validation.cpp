@@ -191,7 +191,9 @@ class Validation {
   std::unique_ptr<Known> load(const ClusterRequest& request) const {
     auto made = std::make_unique<Known>();
     simcore::Diagnostics diagnostics;
-    made->cluster = load_collective_cluster(request, options_.data, diagnostics);
+    ClusterRequest limited = request;
+    limited.limits = options_.sizes;
+    made->cluster = load_collective_cluster(limited, options_.data, diagnostics);
     if (!made->cluster) {
       made->why_not = "no cluster";
       for (const simcore::Diagnostic& one : diagnostics.all()) {

@@ -32,6 +32,7 @@ struct CollectiveTables {
 struct CollectivesValidation {
   CollectiveRules rules;
   DataFolders data;
+  network::SizeLimits sizes{};
   /// Told of the share of tables that are done, 0..1.
   std::function<void(double)> progress;
 };

@@ -69,7 +69,7 @@ FitRow forecast_fit(const TrainingRun& run, const TrainingValidation& options) {
     }
     row.mapped = true;
     row.family = strategy_family(scenario->spec.training.strategy);
-    const auto made = forecast(std::move(*scenario), options.data);
+    const auto made = forecast(std::move(*scenario), options.data, options.budget);
     if (!made && !made.error().out_of_memory) {
       row.why_not = made.error().why;
       break;

@@ -1,6 +1,7 @@
 // The forecast of one published run.
 #pragma once
 
+#include <cstdint>
 #include <expected>
 #include <string>
 
@@ -16,6 +17,12 @@ struct RunForecast {
   RunFacts facts;
 };
 
+/// What the forecast of one run may take; a run beyond it has none, and says so.
+struct ForecastBudget {
+  network::SizeLimits sizes{};
+  std::uint64_t events = 0;  ///< 0: no limit
+};
+
 struct NoForecast {
   std::string why;  ///< one sentence
   bool out_of_memory = false;
@@ -23,6 +30,7 @@ struct NoForecast {
 
 /// Simulates `scenario`, ranks that move alike by one of them, on hardware as `changes` make it.
 std::expected<RunForecast, NoForecast> forecast(LoadedScenario scenario, const DataFolders& data,
+                                                const ForecastBudget& budget,
                                                 const HardwareChanges& changes = {});
 
 }  // namespace shardsim::scenario

@@ -35,9 +35,10 @@ std::optional<double> measured_memory(const TrainingRun& run) {
 }
 
 /// Step time of a run that has a forecast, on other hardware; nothing if that has none.
-std::optional<double> changed_step(const LoadedScenario& scenario, const DataFolders& data,
+std::optional<double> changed_step(const LoadedScenario& scenario,
+                                   const TrainingValidation& options,
                                    const HardwareChanges& changes) {
-  const auto changed = forecast(scenario, data, changes);
+  const auto changed = forecast(scenario, options.data, options.budget, changes);
   if (!changed) return std::nullopt;
   return changed->result.step.time.seconds();
 }
@@ -131,7 +132,7 @@ class Validation {
       add_row(row, step_time, std::nullopt);
       return;
     }
-    const auto made = forecast(scenario, options_.data);
+    const auto made = forecast(scenario, options_.data, options_.budget);
     if (!made) row.why_not = made.error().why;
     if (made || made.error().out_of_memory) row.fits = made.has_value();
     if (const auto reason = options_.rules.why_no_time(run); step && reason) {
@@ -166,8 +167,8 @@ class Validation {
     unthrottled.as_in_benchmarks = true;
     HardwareChanges quicker;
     quicker.training_rate = faster;
-    const auto uncalibrated = changed_step(scenario, options_.data, unthrottled);
-    const auto quick = changed_step(scenario, options_.data, quicker);
+    const auto uncalibrated = changed_step(scenario, options_, unthrottled);
+    const auto quick = changed_step(scenario, options_, quicker);
     if (!uncalibrated || !quick) return std::nullopt;
     const double predicted = made.result.step.time.seconds();
     Residual line;

@@ -10,6 +10,7 @@
 
 #include "models/scenario/experiment.hpp"
 #include "models/scenario/validation/mapping_rules.hpp"
+#include "models/scenario/validation/run_forecast.hpp"
 #include "models/scenario/validation/training_table.hpp"
 #include "models/scenario/validation/validation_report.hpp"
 
@@ -19,6 +20,7 @@ struct TrainingValidation {
   MappingRules rules;
   std::filesystem::path rules_file;
   DataFolders data;
+  ForecastBudget budget;
   /// Fills in ValidationRow::residual, which takes two more simulations of each run.
   bool with_residuals = false;
   /// Told of the share of runs that are done, 0..1.

@@ -98,7 +98,7 @@ std::string to_text(const MappedShare& share) {
   if (share.runs == 0) return {};
   return fmt::format(
       "{} of {} FSDP runs (trust A and B; no tensor, pipeline or context parallelism; all settings "
-      "known) have a forecast: {:.1f} %",
+      "known) can be written as scenarios: {:.1f} %",
       share.mapped, share.runs,
       100 * static_cast<double>(share.mapped) / static_cast<double>(share.runs));
 }

@@ -81,7 +81,9 @@ TEST_CASE("numbers are read as NCCL reads them") {
                                 {"NCCL_MIN_NRINGS", "2"},
                                 {"NCCL_MIN_NCHANNELS", "4"},
                                 {"NCCL_NTHREADS", ""}});
-  CHECK(reading.diagnostics.all().empty());
+  REQUIRE(reading.diagnostics.all().size() == 1);
+  CHECK(reading.diagnostics.all().front().message ==
+        "NCCL_NTHREADS is empty, and taken for not set");
   CHECK(reading.environment.buffer_bytes == 1 << 20);
   CHECK(reading.environment.most_channels == 8);
   CHECK_FALSE(reading.environment.cross_nic.has_value());
@@ -117,8 +119,40 @@ TEST_CASE("variables that this model does not heed are named, with the reason") 
   }
 }
 
-TEST_CASE("names that NCCL does not have are pointed out, others' are not") {
-  const Reading reading = read({{"NCCL_ALGOS", "ring"}, {"NCCL_DEBUG", "INFO"}, {"PATH", "/bin"}});
+TEST_CASE("sizes and counts are bound by the int that NCCL keeps them in") {
+  for (const char* name : {"NCCL_BUFFSIZE", "NCCL_LL_BUFFSIZE", "NCCL_LL128_BUFFSIZE",
+                           "NCCL_NVLS_CHUNKSIZE", "NCCL_P2P_NET_CHUNKSIZE", "NCCL_CHUNK_SIZE",
+                           "NCCL_P2P_PER_CHANNEL_NET_BW", "NCCL_NET_OVERHEAD"}) {
+    CAPTURE(name);
+    CHECK_FALSE(read({{name, "2147483647"}}).diagnostics.has_errors());
+    CHECK(read({{name, "2147483648"}}).diagnostics.has_errors());
+  }
+}
+
+TEST_CASE("what NCCL would quietly take for another value is told") {
+  const std::vector<std::pair<std::string, std::string>> odd{
+      {"NCCL_P2P_LEVEL", "99"}, {"NCCL_NET_GDR_LEVEL", "5"}, {"NCCL_NET", "foo"},
+      {"NCCL_NET", ""},         {"NCCL_P2P_LEVEL", ""},      {"NCCL_ALGO", ""}};
+  for (const auto& [name, value] : odd) {
+    CAPTURE(name);
+    const Reading reading = read({{name, value}});
+    CHECK(reading.diagnostics.all().size() == 1);
+    CHECK_FALSE(reading.diagnostics.has_errors());
+  }
+  for (const char* usual : {"IB", "ib", "Socket", "socket"}) {
+    CHECK(read({{"NCCL_NET", usual}}).diagnostics.all().empty());
+  }
+  CHECK(read({{"NCCL_NET", "Sockets"}}).diagnostics.all().front().suggestion == "Socket");
+  CHECK(read({{"NCCL_MIN_CTAS", "8"}, {"NCCL_MAX_CTAS", "4"}}).diagnostics.all().size() == 1);
+  CHECK(read({{"NCCL_MIN_CTAS", "4"}, {"NCCL_MAX_CTAS", "4"}}).diagnostics.all().empty());
+}
+
+TEST_CASE("names that NCCL does not have are pointed out") {
+  const Reading other = read({{"PATH", "/bin"}});
+  REQUIRE(other.diagnostics.all().size() == 1);
+  CHECK_FALSE(other.diagnostics.has_errors());
+  CHECK(nearest_nccl_name("nccl_algo") == "NCCL_ALGO");
+  const Reading reading = read({{"NCCL_ALGOS", "ring"}, {"NCCL_DEBUG", "INFO"}});
   REQUIRE(reading.diagnostics.all().size() == 1);
   CHECK_FALSE(reading.diagnostics.has_errors());
   CHECK(reading.diagnostics.all().front().suggestion == "NCCL_ALGO");

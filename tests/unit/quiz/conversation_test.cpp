@@ -41,8 +41,7 @@ class Talk {
     console.seconds = [] { return 0.0; };
     console.plots.plain = plain;
     EvidenceRuns runs(shipped_data());
-    ending = hold_conversation(shipped_bank(), runs, ProgressFile(file()), {language, "scenarios"},
-                               console);
+    ending = hold_conversation(shipped_bank(), runs, ProgressFile(file()), {language}, console);
     return shown;
   }
 
@@ -81,7 +80,7 @@ TEST_CASE("in every language the quiz comes to its end and knows right from wron
       CHECK(has(shown, words.say("right")));
       CHECK(has(shown, words.say("nothing_to_review")));
       for (const Question& question : shipped_bank().questions) {
-        CHECK(has(shown, "/quiz/" + question.spec.runs.begin()->second.scenario + ".yaml"));
+        CHECK(has(shown, "shardsim run quiz/" + question.spec.runs.begin()->second.scenario));
       }
       CHECK_FALSE(has(shown, "{"));     // every placeholder is filled
       CHECK_FALSE(has(shown, "\x1b"));  // no colour, nothing redrawn

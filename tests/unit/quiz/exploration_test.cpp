@@ -59,7 +59,7 @@ TEST_CASE("the data of a run hold what is asked for, and a verdict its numbers")
   CHECK_FALSE(bare.contains("streams"));
   CHECK_FALSE(bare.contains("memory_ns"));
   CHECK(bare["events"].get<std::uint64_t>() > 1000);
-  CHECK(bare["command"] == "shardsim run scenarios/quiz/fsdp.yaml");
+  CHECK(bare["command"] == "shardsim run quiz/fsdp");
   const auto full = run_data(**run, "scenarios", {.memory = true, .streams = true});
   CHECK(full["streams"]["step_ns"] == full["step_ns"]);
   CHECK(full["memory_ns"].size() > 50);

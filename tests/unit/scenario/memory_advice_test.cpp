@@ -51,7 +51,14 @@ TEST_CASE("every smaller micro-batch is worth a try, the largest first") {
 
 TEST_CASE("more nodes are tried only where they make shards smaller") {
   ScenarioSpec spec = model_scenario();
-  CHECK(values(spec, "cluster.nodes") == Values{"4", "8"});
+  const Values small = values(spec, "cluster.nodes");
+  CHECK(Values(small.begin(), small.begin() + 4) == Values{"3", "4", "5", "6"});
+  CHECK(Values(small.begin() + 13, small.begin() + 16) == Values{"16", "18", "20"});
+  CHECK(small.back() == "128");
+  spec.cluster.nodes = 1000;
+  CHECK(values(spec, "cluster.nodes").size() == 56);
+  CHECK(values(spec, "cluster.nodes").front() == "1125");
+  CHECK(values(spec, "cluster.nodes").back() == "8000");
   spec.training.sharding = training::Sharding::hybrid_shard;
   CHECK(values(spec, "cluster.nodes").empty());
   CHECK(values(spec, "training.sharding") == Values{"full_shard"});
