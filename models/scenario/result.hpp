@@ -169,7 +169,7 @@ struct Result {
   int nodes = 0;
   std::string gpu;
   std::string topology;  ///< its name
-  int rank = 0;  ///< whose figures these are: the slowest
+  int rank = 0;          ///< whose figures these are: the slowest
   StepResult step;
   std::optional<StepInterval> interval;  ///< 90 %; nothing where no run is comparable
   Throughput throughput;
