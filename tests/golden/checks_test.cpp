@@ -156,7 +156,8 @@ TEST_CASE("real time that is used up ends a command with status 1") {
   CHECK(!std::filesystem::exists(scratch.file("points.csv")));
 }
 
-TEST_CASE("memory that is used up ends a run, and fails the point of a sweep") {
+TEST_CASE("memory that is used up ends a run, and fails the point of a sweep" *
+          doctest::skip(!allocations_throw)) {
   const std::string scenario = shipped_scenario("fsdp2-llama-3-405b-64xdgx-h100");
   const std::string large = " --set cluster.nodes=20000 --max-memory 64MiB";
   const ProgramRun run = run_program("run " + scenario + large);
@@ -167,6 +168,10 @@ TEST_CASE("memory that is used up ends a run, and fails the point of a sweep") {
                                        "--max-memory 96MiB");
   CHECK(sweep.status == 1);
   CHECK(has(sweep.output, "more memory than --max-memory allows"));
+}
+
+TEST_CASE("a limit of memory that no program fits into is refused") {
+  const std::string scenario = shipped_scenario("fsdp2-llama-3-405b-64xdgx-h100");
   const ProgramRun wrong = run_program("run " + scenario + " --max-memory 4");
   CHECK(wrong.status == 2);
   CHECK(has(wrong.messages, "--max-memory"));

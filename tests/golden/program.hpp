@@ -7,10 +7,22 @@
 #include <iterator>
 #include <string>
 
+#include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 namespace shardsim {
+
+/// With what a program ends that a sanitizer stopped (CMakePresets.json): not with 1, which tests
+/// of impossible runs expect.
+inline constexpr int sanitizer_status = 99;
+
+/// Whether an allocation beyond the limit of memory throws: sanitizers' allocators end the program.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool allocations_throw = false;
+#else
+inline constexpr bool allocations_throw = true;
+#endif
 
 /// A folder of its own that is gone with the object.
 class ScratchFolder {
@@ -57,6 +69,7 @@ inline ProgramRun run_program(const std::string& arguments, const std::string& v
   if (WIFEXITED(status)) run.status = WEXITSTATUS(status);
   run.output = read_text(scratch.file("out"));
   run.messages = read_text(scratch.file("err"));
+  REQUIRE_MESSAGE(run.status != sanitizer_status, command, "\n", run.messages);
   return run;
 }
 
