@@ -210,7 +210,7 @@ test("sliders simulate and redraw at once, and the command shown gives the same 
   assert.ok(Math.max(...times) < 5000);
   const command = await page.locator(".explorer pre").textContent();
   const [, , scenario, ...rest] = command.split(" ");
-  const result = JSON.parse(execFileSync(program, ["run", join(root, scenario), ...rest, "--quiet", "--json", "-"], { encoding: "utf8" }));
+  const result = JSON.parse(execFileSync(program, ["run", scenario, ...rest, "--quiet", "--json", "-"], { encoding: "utf8" }));
   const text = (value, unit) => words.quantity({ value, unit });
   assert.equal(
     await page.locator(".explored").textContent(),
