@@ -5,7 +5,7 @@
 namespace shardsim::nccl {
 namespace {
 
-constexpr std::int64_t least_traffic = 32 * 1024;  // of a channel
+constexpr std::int64_t least_traffic = std::int64_t{32} * 1024;  // of a channel
 
 constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) { return divide_up(a, b) * b; }
@@ -146,9 +146,9 @@ class CellScheduler {
 std::int64_t share_grain(const ScheduledOperation& operation) {
   switch (operation.choice.protocol) {
     case Protocol::ll:
-      return 8 * operation.threads;
+      return std::int64_t{8} * operation.threads;
     case Protocol::ll128:
-      return 480 * (operation.threads / 32);
+      return std::int64_t{480} * (operation.threads / 32);
     case Protocol::simple:
       break;
   }
