@@ -26,9 +26,10 @@ class Planner {
       plan_.segment_ends.push_back(plan_.steps.size());
     }
     if (!issue_to(static_cast<std::uint32_t>(program_.ops.size()))) return std::nullopt;
-    for (StreamId stream = 0; stream < streams_.size(); ++stream) {
+    for (std::size_t stream = 0; stream < streams_.size(); ++stream) {
       if (!streams_[stream].entries.empty() &&
-          !end_to(stream, static_cast<std::uint32_t>(streams_[stream].entries.size() - 1))) {
+          !end_to(static_cast<StreamId>(stream),
+                  static_cast<std::uint32_t>(streams_[stream].entries.size() - 1))) {
         return std::nullopt;
       }
     }
@@ -169,10 +170,12 @@ class Planner {
   }
 
   bool wait_idle(std::uint32_t i) {
-    for (StreamId stream = 0; stream < streams_.size(); ++stream) {
+    for (std::size_t stream = 0; stream < streams_.size(); ++stream) {
       const auto& entries = streams_[stream].entries;
       const auto later = std::ranges::lower_bound(entries, i, {}, &Entry::op) - entries.begin();
-      if (later > 0 && !end_to(stream, static_cast<std::uint32_t>(later - 1))) return false;
+      if (later > 0 &&
+          !end_to(static_cast<StreamId>(stream), static_cast<std::uint32_t>(later - 1)))
+        return false;
     }
     emit({.code = LockstepCode::cpu_wait_idle});
     return true;

@@ -18,8 +18,8 @@ using simcore::quote;
 namespace {
 
 /// A buffer's eight steps, and a chunk, hold whole grains of what is copied at once.
-constexpr std::int64_t least_buffer = 8 * 512;
-constexpr std::int64_t least_ll128_buffer = 8 * 2048;
+constexpr std::int64_t least_buffer = std::int64_t{8} * 512;
+constexpr std::int64_t least_ll128_buffer = std::int64_t{8} * 2048;
 constexpr std::int64_t least_chunk = 512;
 constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
 /// NCCL keeps sizes of buffers and chunks, and most counts, in an int.
@@ -311,7 +311,7 @@ class Reader {
     if (counts_threads && *number % 32 != 0) {
       return error(variable.name, "a multiple of 32", text);
     }
-    out.*variable.setting = *number;
+    out.*variable.setting = number;
   }
 
   void read_level(const std::map<std::string, std::string>& variables, std::string_view name,
@@ -359,7 +359,7 @@ class Reader {
     if (!number || *number < 0 || *number > 3) {
       return error("NCCL_CTA_POLICY", "DEFAULT, EFFICIENCY, ZERO or 0 to 3", text);
     }
-    out.cta_policy = *number;
+    out.cta_policy = number;
   }
 
   /// Whether it said that the variable has no effect.

@@ -11,7 +11,7 @@ using simcore::round_up;
 
 namespace {
 
-constexpr std::int64_t least_traffic = 32 * 1024;  // of a channel
+constexpr std::int64_t least_traffic = std::int64_t{32} * 1024;  // of a channel
 
 int channels_of(const ScheduleInputs& inputs, OperationKind kind) {
   if (!kind.nvls) return inputs.channels.collective;
@@ -149,9 +149,9 @@ class CellScheduler {
 std::int64_t share_grain(const ScheduledOperation& operation) {
   switch (operation.choice.protocol) {
     case Protocol::ll:
-      return 8 * operation.threads;
+      return std::int64_t{8} * operation.threads;
     case Protocol::ll128:
-      return 480 * (operation.threads / 32);
+      return std::int64_t{480} * (operation.threads / 32);
     case Protocol::simple:
       break;
   }

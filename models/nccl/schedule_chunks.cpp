@@ -148,7 +148,7 @@ std::int64_t chunks_per_round(const Cut& c) {
 
 std::int64_t steps_per_round(const Cut& c) {
   if (c.operation.algorithm != ring) return 1;
-  if (c.operation.collective == all_reduce) return 2 * (c.inputs.ranks - 1);
+  if (c.operation.collective == all_reduce) return std::int64_t{2} * (c.inputs.ranks - 1);
   return has_part_per_rank(c.operation.collective) ? c.inputs.ranks - 1 : 1;
 }
 

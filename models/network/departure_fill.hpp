@@ -96,8 +96,8 @@ class DepartureFill {
   void wait(const Turn& turn);
   bool try_class(const Turn& turn);
   bool empty_above(double level);
-  void close(const Turn& turn, double level, const Sums& sums);
-  void join(RowId row);
+  void close(const Turn& turn, double level, const Sums& found);
+  void join(RowId id);
   void write(std::vector<VariableId>& affected);
   void write_rates(const Row& row, RowId id, std::vector<VariableId>& affected);
   void sort_order();

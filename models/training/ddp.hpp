@@ -75,7 +75,7 @@ class Ddp final : public ShardingStrategy {
   void gradient_ready(const Gradient& gradient);
   void prescribed_gradient_ready(BucketPlace place);
   void accumulate(Parameter& parameter, Buffer fresh);
-  void mark_ready(std::size_t parameter);
+  void mark_ready(std::size_t id);
   void launch_ready_buckets();
   void all_reduce(Bucket& bucket);
   void copy_back(const Bucket& bucket);

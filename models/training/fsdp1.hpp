@@ -41,10 +41,10 @@ class Fsdp1 final : public ShardingStrategy {
   Fsdp1& operator=(const Fsdp1&) = delete;
 
   void begin_micro_batch(const MicroBatch& micro_batch) override { micro_batch_ = micro_batch; }
-  void pre_forward(int unit) override;
-  void post_forward(int unit) override;
-  void pre_backward(int unit) override;
-  void post_backward(int unit) override;
+  void pre_forward(int index) override;
+  void post_forward(int index) override;
+  void pre_backward(int index) override;
+  void post_backward(int index) override;
   void finish_backward() override;
   void optimizer_step() override;
 

@@ -36,10 +36,10 @@ class Fsdp2 final : public ShardingStrategy {
   Fsdp2(const TrainingSpec& spec, const GroupSizes& groups, UnitRecorder& recorder);
 
   void begin_micro_batch(const MicroBatch& micro_batch) override { micro_batch_ = micro_batch; }
-  void pre_forward(int unit) override;
-  void post_forward(int unit) override;
-  void pre_backward(int unit) override;
-  void post_backward(int unit) override;
+  void pre_forward(int index) override;
+  void post_forward(int index) override;
+  void pre_backward(int index) override;
+  void post_backward(int index) override;
   void after_embedding_forward() override;
   void before_head_forward() override;
   void after_head_backward() override;
@@ -112,9 +112,9 @@ class Fsdp2 final : public ShardingStrategy {
   void reshard(Unit& unit, Phase phase);
   void shard_over_group(Unit& unit);
   void release_all(std::vector<Buffer>& buffers);
-  void default_backward_prefetch(Unit& unit);
+  void default_backward_prefetch(Unit& current);
 
-  void run_post_backward(Unit& unit);
+  void run_post_backward(Unit& current);
   void collect_gradients(Unit& unit);
   void keep_gradients(Unit& unit);
   void wait_for_reduce_scatter();

@@ -72,7 +72,7 @@ class Expression {
   };
   friend class ExpressionParser;
 
-  std::expected<Value, std::string> evaluate(int node, const RunFacts& facts) const;
+  std::expected<Value, std::string> evaluate(int index, const RunFacts& facts) const;
   std::expected<Value, std::string> combine(const Node& node, const Value& left,
                                             const Value& right) const;
   static std::expected<Value, std::string> combine_numbers(const Node& node, const Quantity& left,

@@ -27,7 +27,7 @@ std::vector<StepPhases> all_phases(const cuda::Program& program) {
 /// Backward and update issue nothing; allocations and events stay as they are.
 void drop_backward(cuda::Program& program) {
   const auto nothing = static_cast<cuda::TableIndex>(program.cpu_works.size());
-  program.cpu_works.push_back(SimTime{});
+  program.cpu_works.emplace_back();
   for (const StepPhases& step : all_phases(program)) {
     for (std::uint32_t op = step.turn; op < step.end; ++op) {
       cuda::Op& entry = program.ops[op];

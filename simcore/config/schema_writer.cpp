@@ -109,7 +109,6 @@ class SchemaWriter {
       case TypeKind::structure:
         return structure(type, pointer);
       case TypeKind::list:
-        return collection(type, pointer, bounds, count);
       case TypeKind::dictionary:
         return collection(type, pointer, bounds, count);
       case TypeKind::choice:

@@ -133,6 +133,7 @@ std::optional<ConfigNode> parse(const std::string& text, const SourcePositions& 
     }
     return builder.take_root();
   } catch (const Stop&) {
+    return std::nullopt;  // what stopped it has been reported
   } catch (const YAML::Exception& error) {
     diagnostics.error(positions.at(offset_of(error.mark)), syntax_message(error.msg, builder));
   } catch (const std::exception& error) {
@@ -180,7 +181,7 @@ std::optional<ConfigNode> read_yaml_file(const std::filesystem::path& path,
   return read_yaml(std::move(source), diagnostics);
 }
 
-std::optional<ConfigNode> read_yaml_value(std::shared_ptr<const SourceText> source,
+std::optional<ConfigNode> read_yaml_value(const std::shared_ptr<const SourceText>& source,
                                           std::size_t offset, Diagnostics& diagnostics) {
   const SourcePositions positions(source);
   if (report_size(positions, diagnostics) || !check_text(positions, diagnostics)) {

@@ -34,7 +34,7 @@ std::optional<ConfigNode> read_yaml_file(const std::filesystem::path& path,
 
 /// Reads `value`, which stands in `source` from byte `offset` to its end, as a value on a command
 /// line: a scalar, or a list or map in brackets.
-std::optional<ConfigNode> read_yaml_value(std::shared_ptr<const SourceText> source,
+std::optional<ConfigNode> read_yaml_value(const std::shared_ptr<const SourceText>& source,
                                           std::size_t offset, Diagnostics& diagnostics);
 
 }  // namespace shardsim::simcore

@@ -84,7 +84,7 @@ class ChannelEngine {
   ChannelRun run(int channel, SteadyState steady);
 
  private:
-  static constexpr std::size_t slots = 2 * steps_per_buffer;
+  static constexpr std::size_t slots = std::size_t{2} * steps_per_buffer;
   static constexpr std::int64_t no_time = -(std::int64_t{1} << 60);
 
   struct Connection {

@@ -51,7 +51,7 @@ void MessageExchange::send_part(ChannelState& state, int from, int to, std::int6
   const auto sender = static_cast<std::size_t>(from);
   const auto receiver = static_cast<std::size_t>(to);
   const HopCost& hop = between(from, to) ? between_ : inside_;
-  const std::int64_t window = steps_per_buffer * (between(from, to) ? 2 : 1);
+  const std::int64_t window = std::int64_t{steps_per_buffer} * (between(from, to) ? 2 : 1);
   std::array<std::int64_t, std::size_t{2} * steps_per_buffer> freed{};
   std::int64_t& send_free = state.send_free_ps[sender];
   std::int64_t& receive_free = state.receive_free_ps[receiver];

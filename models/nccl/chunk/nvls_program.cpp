@@ -14,7 +14,7 @@ NvlsProgram::NvlsProgram(const ChannelLoad& load, NodeRanks nodes, std::vector<i
                          std::span<const NvlsTreeLinks> tree)
     : load_(load), nodes_(std::move(nodes)), head_ranks_(std::move(heads)) {
   const bool in_parts = has_part_per_rank(load.collective);
-  const std::int64_t loop_bytes = load.chunk_bytes * (in_parts ? 1 : heads_());
+  const std::int64_t loop_bytes = load.chunk_bytes * (in_parts ? 1 : head_count());
   loops_ = divide_up(load.bytes, loop_bytes);
   full_loops_ = load.bytes / loop_bytes;
   add_workers(tree);
@@ -85,9 +85,9 @@ std::int64_t NvlsProgram::piece_bytes(std::int64_t loop, int head) const {
   if (loop < full_loops_) return load_.chunk_bytes;
   const bool in_parts = has_part_per_rank(load_.collective);
   const std::int64_t rest =
-      load_.bytes - full_loops_ * load_.chunk_bytes * (in_parts ? 1 : heads_());
+      load_.bytes - full_loops_ * load_.chunk_bytes * (in_parts ? 1 : head_count());
   if (in_parts) return rest;
-  const std::int64_t piece = divide_up(divide_up(rest, heads_()), 16) * 16;
+  const std::int64_t piece = divide_up(divide_up(rest, head_count()), 16) * 16;
   return std::clamp<std::int64_t>(rest - head * piece, 0, piece);
 }
 
@@ -98,7 +98,7 @@ Primitive NvlsProgram::at(std::int32_t worker, std::int64_t loop, int index) con
   const bool from_heads = shape.role == gather_role;
   const int head = to_heads || from_heads ? index : shape.head;
   Primitive made;
-  made.chunk = loop * heads_() + head;
+  made.chunk = loop * head_count() + head;
   made.bytes = piece_bytes(loop, head);
   made.work = to_heads || from_heads ? Work::scatter : Work::multicast;
   if (to_heads) {

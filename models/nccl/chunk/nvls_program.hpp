@@ -28,7 +28,7 @@ class NvlsProgram {
   std::int64_t full_loops() const { return full_loops_; }
   int primitives(std::int32_t worker) const {
     const Shape& shape = shapes_[static_cast<std::size_t>(worker)];
-    return shape.role == scatter_role || shape.role == gather_role ? heads_() : 1;
+    return shape.role == scatter_role || shape.role == gather_role ? head_count() : 1;
   }
   Primitive at(std::int32_t worker, std::int64_t loop, int index) const;
   const ChannelLayout& layout() const { return layout_; }
@@ -41,7 +41,7 @@ class NvlsProgram {
     int head = -1;
   };
 
-  int heads_() const { return static_cast<int>(head_ranks_.size()); }
+  int head_count() const { return static_cast<int>(head_ranks_.size()); }
   bool scatters() const { return load_.collective != Collective::all_gather; }
   bool gathers() const { return load_.collective != Collective::reduce_scatter; }
   std::int64_t piece_bytes(std::int64_t loop, int head) const;

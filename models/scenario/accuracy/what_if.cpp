@@ -16,7 +16,7 @@ WhatIfQuestion question(const char* key, const char* text, double HardwareChange
 }
 
 std::optional<simcore::SimTime> step_time_with(const Experiment& experiment,
-                                               ExperimentOptions options) {
+                                               const ExperimentOptions& options) {
   simcore::Diagnostics diagnostics;
   const auto changed = build_experiment(experiment.scenario, options, diagnostics);
   if (!changed || diagnostics.has_errors()) return std::nullopt;

@@ -103,6 +103,37 @@ TEST_CASE("a rank that passes over its allocations pays what the rehearsal found
   CHECK(issue_times(program, spec, &calls) == issue_times(program, spec));
 }
 
+TEST_CASE("a device that is certainly too small is found before the run") {
+  ProgramRecorder recorder;
+  recorder.allocate(mib(40), 0, MemoryKind::activations, "first");
+  recorder.allocate(mib(50), 0, MemoryKind::activations, "second");
+  const Program program = recorder.finish();
+  const auto shortage = rehearse_shortage(program, costly(mib(64)));
+  REQUIRE(shortage);
+  CHECK(program.names[program.allocations[program.ops[shortage->op].name].name] == "second");
+  CHECK(shortage->requested == mib(50));
+  CHECK(shortage->allocated == mib(40));
+  CHECK(shortage->reserved == mib(40));
+  CHECK_FALSE(rehearse_shortage(program, costly(mib(90))));
+  CHECK_FALSE(rehearse_shortage(full_device(), costly(mib(64))));
+}
+
+TEST_CASE("beside a second stream only live bytes tell that a device is too small") {
+  // "held" takes half of a segment of 40 MiB, which therefore cannot be given back.
+  const auto program = [](bool second_stream, Bytes last) {
+    ProgramRecorder recorder;
+    const StreamId other = recorder.create_stream("other");
+    recorder.free(recorder.allocate(mib(40), 0, MemoryKind::activations, "first"));
+    const TensorId held = recorder.allocate(mib(20), 0, MemoryKind::activations, "held");
+    if (second_stream) recorder.record_stream(held, other);
+    recorder.allocate(last, 0, MemoryKind::activations, "last");
+    return recorder.finish();
+  };
+  CHECK(rehearse_shortage(program(false, mib(30)), costly(mib(64))));
+  CHECK_FALSE(rehearse_shortage(program(true, mib(30)), costly(mib(64))));
+  CHECK(rehearse_shortage(program(true, mib(50)), costly(mib(64))));
+}
+
 TEST_CASE("a step that repeats asks the driver for nothing more") {
   ProgramRecorder recorder;
   for (int step = 0; step < 3; ++step) {

@@ -1,6 +1,5 @@
 #include "models/network/topology_builder.hpp"
 
-
 #include <doctest/doctest.h>
 
 #include "topology_fixture.hpp"

@@ -104,6 +104,28 @@ TEST_CASE("fused attention in fp32 is refused") {
                   .diagnostics.has_errors());
 }
 
+TEST_CASE("a loss that holds less than its fp32 logits is refused") {
+  const std::string fp32 =
+      "model: llama-2-7b, sequence_length: 8, precision: fp32, attention: math";
+  const Read held = read("{" + fp32 + ", loss_bytes_per_logit: 2}");
+  CHECK(contains(held.messages(), "an fp32 logit alone takes 4 bytes"));
+  CHECK_FALSE(read("{" + fp32 + ", loss_bytes_per_logit: 4}").diagnostics.has_errors());
+}
+
+TEST_CASE("a head larger than fused kernels take is refused, and math takes it") {
+  const std::string wide =
+      "{model: {family: gpt, layers: 2, hidden: 1028, heads: 4, vocabulary: 9}, "
+      "sequence_length: 8, attention: ";
+  for (const bool fused : {true, false}) {
+    Read workload = read(wide + (fused ? "flash}" : "math}"));
+    REQUIRE_MESSAGE(!workload.diagnostics.has_errors(), workload.messages());
+    check_model_fits(workload.spec, *workload.spec.model->inline_spec, workload.node,
+                     workload.diagnostics);
+    CHECK(workload.diagnostics.has_errors() == fused);
+    CHECK(contains(workload.messages(), "this model's is 257; expected attention: math") == fused);
+  }
+}
+
 TEST_CASE("a sequence longer than a learned table of positions is refused") {
   const Read workload = read("{model: gpt2, sequence_length: 2048}");
   simcore::Diagnostics diagnostics;
