@@ -24,7 +24,7 @@ std::optional<ConfigNode> read_yaml_file(const std::filesystem::path& path,
   return read_json_tree(source, diagnostics);
 }
 
-std::optional<ConfigNode> read_yaml_value(std::shared_ptr<const SourceText> source,
+std::optional<ConfigNode> read_yaml_value(const std::shared_ptr<const SourceText>& source,
                                           std::size_t offset, Diagnostics& diagnostics) {
   std::string text = source->text.substr(offset);
   text.erase(0, text.find_first_not_of(' '));
