@@ -345,6 +345,7 @@ class CollectiveCommand {
   /// Comments, since the table has no column for it: what carries out which sizes.
   static std::string choices_text(const std::vector<CollectiveRow>& rows) {
     const auto by = [](const CollectiveRow& row) {
+      if (row.algorithm.empty()) return std::string("a copy: one GPU");
       const std::string channels =
           fmt::format("{} channel{}", row.channels, row.channels == 1 ? "" : "s");
       return fmt::format("{}{}{}, {}", row.algorithm, row.protocol.empty() ? "" : " ", row.protocol,

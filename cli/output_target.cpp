@@ -18,7 +18,10 @@ namespace {
 std::string identity(const std::string& target) {
   if (target == "-") return target;
   std::error_code failed;
-  const std::filesystem::path canonical = std::filesystem::weakly_canonical(target, failed);
+  // Absolute first: of a relative path of which nothing exists yet, nothing would be made
+  // canonical.
+  const std::filesystem::path canonical =
+      std::filesystem::weakly_canonical(std::filesystem::absolute(target, failed), failed);
   return failed ? target : canonical.string();
 }
 

@@ -186,6 +186,9 @@ class ValidateCommand {
   bool load() {
     simcore::Diagnostics diagnostics;
     table_ = read_table(arguments_.training, diagnostics);
+    if (table_ && table_->rows() == 0) {
+      diagnostics.error(table_->whole(), "the file is a header alone: expected runs below it");
+    }
     if (find_data()) {
       auto rules =
           simcore::read_config_file<scenario::MappingRules>(options_.rules_file, diagnostics);

@@ -211,9 +211,8 @@ std::optional<std::int64_t> parse_number(std::string_view text) {
 
 class Reader {
  public:
-  Reader(NcclVersion version, const simcore::SourceLocation& where,
-         simcore::Diagnostics& diagnostics)
-      : version_(version), where_(where), diagnostics_(diagnostics) {}
+  Reader(NcclVersion version, const VariablePlaces& places, simcore::Diagnostics& diagnostics)
+      : version_(version), places_(places), diagnostics_(diagnostics) {}
 
   void read(const std::map<std::string, std::string>& variables) {
     for (const auto& variable : number_variables) {
@@ -241,6 +240,7 @@ class Reader {
     check_order("NCCL_MIN_P2P_NCHANNELS", out.least_p2p_channels, "NCCL_MAX_P2P_NCHANNELS",
                 out.most_p2p_channels);
     for (const auto& [name, text] : variables) {
+      stand_at(name);
       if (!report_unknown(name) && text.empty()) {
         warning(fmt::format("{} is empty, and taken for not set", name));
       }
@@ -263,7 +263,14 @@ class Reader {
                            std::string_view name) {
     names_.emplace_back(name);
     const auto found = variables.find(std::string(name));
-    return found == variables.end() || found->second.empty() ? nullptr : &found->second;
+    if (found == variables.end() || found->second.empty()) return nullptr;
+    stand_at(name);
+    return &found->second;
+  }
+
+  /// What is reported from here on is about this variable.
+  void stand_at(std::string_view name) {
+    if (places_) where_ = places_(name);
   }
 
   void error(std::string_view name, std::string_view expected, std::string_view text) {
@@ -277,6 +284,7 @@ class Reader {
   /// NCCL ends where it finds no network of that name; which plugins there are is not known here.
   void check_network() {
     if (!out.network) return;
+    stand_at("NCCL_NET");
     std::string name = *out.network;
     std::ranges::transform(name, name.begin(), [](unsigned char letter) {
       return static_cast<char>(std::toupper(letter));
@@ -291,6 +299,7 @@ class Reader {
   void check_order(std::string_view least_name, const Setting& least, std::string_view most_name,
                    const Setting& most) {
     if (!least || !most || *least <= *most) return;
+    stand_at(least_name);
     warning(fmt::format("{}={} is above {}={}: no number of channels is between them", least_name,
                         *least, most_name, *most));
   }
@@ -379,7 +388,8 @@ class Reader {
   }
 
   NcclVersion version_;
-  const simcore::SourceLocation& where_;
+  const VariablePlaces& places_;
+  simcore::SourceLocation where_;
   simcore::Diagnostics& diagnostics_;
   std::vector<std::string> names_;
 };
@@ -403,15 +413,16 @@ bool is_nccl_name(std::string_view name) { return name.starts_with("NCCL_"); }
 
 std::string nearest_nccl_name(const std::string& name) {
   simcore::Diagnostics ignored;
-  Reader reader(newest_version, {}, ignored);
+  const VariablePlaces nowhere;
+  Reader reader(newest_version, nowhere, ignored);
   reader.read({});
   return simcore::nearest_spelling(name, reader.known_names());
 }
 
 Environment read_environment(const std::map<std::string, std::string>& variables,
-                             NcclVersion version, const simcore::SourceLocation& where,
+                             NcclVersion version, const VariablePlaces& places,
                              simcore::Diagnostics& diagnostics) {
-  Reader reader(version, where, diagnostics);
+  Reader reader(version, places, diagnostics);
   reader.read(variables);
   return reader.out;
 }

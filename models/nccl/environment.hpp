@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -115,11 +116,14 @@ struct Environment {
   Setting runtime_connect;
 };
 
-/// Every value is checked here, and problems are reported at `where`: a value that NCCL cannot have
-/// is an error; one that it would quietly take for another, one without an effect in this model, an
-/// empty one and a name that NCCL does not have are warnings.
+/// Where the value of a variable of that name stands; none: nowhere in a file.
+using VariablePlaces = std::function<simcore::SourceLocation(std::string_view name)>;
+
+/// Every value is checked here, and problems are reported at its place: a value that NCCL cannot
+/// have is an error; one that it would quietly take for another, one without an effect in this
+/// model, an empty one and a name that NCCL does not have are warnings.
 Environment read_environment(const std::map<std::string, std::string>& variables,
-                             NcclVersion version, const simcore::SourceLocation& where,
+                             NcclVersion version, const VariablePlaces& places,
                              simcore::Diagnostics& diagnostics);
 
 /// Whether NCCL could have such a variable.

@@ -248,7 +248,7 @@ std::vector<std::vector<std::vector<int>>> absent_nics(const network::Graph& gra
 std::optional<NcclSetup> read_setup(const std::string& version,
                                     const simcore::SourceLocation& version_where,
                                     const std::map<std::string, std::string>& variables,
-                                    const simcore::SourceLocation& variables_where,
+                                    const VariablePlaces& variable_places,
                                     simcore::Diagnostics& diagnostics) {
   const auto parsed = parse_nccl_version(version);
   constexpr NcclVersion oldest{18, 0};
@@ -266,7 +266,7 @@ std::optional<NcclSetup> read_setup(const std::string& version,
         fmt::format("NCCL {} is taken as 2.18, the oldest whose decisions are known", version));
     setup.version = oldest;
   }
-  setup.environment = read_environment(variables, setup.version, variables_where, diagnostics);
+  setup.environment = read_environment(variables, setup.version, variable_places, diagnostics);
   return diagnostics.has_errors() ? std::nullopt : std::optional(std::move(setup));
 }
 

@@ -42,7 +42,7 @@ struct NcclSetup {
 std::optional<NcclSetup> read_setup(const std::string& version,
                                     const simcore::SourceLocation& version_where,
                                     const std::map<std::string, std::string>& variables,
-                                    const simcore::SourceLocation& variables_where,
+                                    const VariablePlaces& variable_places,
                                     simcore::Diagnostics& diagnostics);
 
 /// Which GPUs take part; all that the plan of a communicator depends on.

@@ -63,6 +63,10 @@ class Builder {
   const ScenarioSpec& spec() const { return made_.scenario.spec; }
   simcore::SourceLocation where(std::string_view key) const { return made_.scenario.where(key); }
 
+  simcore::SourceLocation variable_place(std::string_view name) const {
+    return where(fmt::format("nccl.env.{}", name));
+  }
+
   std::int64_t gpus_per_node() const {
     return made_.graph.gpu_count() / std::max(1, made_.graph.node_count());
   }
@@ -122,20 +126,21 @@ class Builder {
     made_.gpu = std::move(*gpu);
     made_.planning = std::make_unique<CollectivePlanning>(made_.topology.spec, made_.gpu,
                                                           made_.nccl, data_path(spec().fidelity));
-    check_nic_list(made_.planning->planner, where("nccl.env"), diagnostics_);
+    check_nic_list(made_.planning->planner, variable_place("NCCL_IB_HCA"), diagnostics_);
     return true;
   }
 
   bool set_up_nccl() {
+    const auto places = [this](std::string_view name) { return variable_place(name); };
     auto setup = nccl::read_setup(spec().nccl.version, where("nccl.version"), spec().nccl.env,
-                                  where("nccl.env"), diagnostics_);
-    if (!setup || !read_nccl_files(*setup, where("nccl.env"), diagnostics_)) return false;
+                                  places, diagnostics_);
+    if (!setup || !read_nccl_files(*setup, places, diagnostics_)) return false;
     made_.nccl = std::move(*setup);
     for (const auto& [name, file] :
          {std::pair{"NCCL_TOPO_DUMP_FILE", &made_.nccl.environment.topology_dump_file},
           std::pair{"NCCL_GRAPH_DUMP_FILE", &made_.nccl.environment.graph_dump_file}}) {
       if (!*file) continue;
-      diagnostics_.warning(where("nccl.env"),
+      diagnostics_.warning(variable_place(name),
                            fmt::format("{} is not written by a run, but by `shardsim topology` and "
                                        "`shardsim collective`",
                                        name));

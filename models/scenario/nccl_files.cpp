@@ -17,11 +17,12 @@ constexpr std::size_t max_xml_bytes = std::size_t{16} << 20;
 using Source = std::shared_ptr<const simcore::SourceText>;
 
 /// Null, with a problem reported, if there is no such file.
-Source read_named(const char* variable, const std::string& file,
-                  const simcore::SourceLocation& where, simcore::Diagnostics& diagnostics) {
+Source read_named(const char* variable, const std::string& file, const nccl::VariablePlaces& places,
+                  simcore::Diagnostics& diagnostics) {
   auto text = simcore::read_text_file(file, max_xml_bytes);
   if (!text) {
-    diagnostics.error(where, fmt::format("{}: {} {}", variable, file, text.error()));
+    const auto place = places ? places(variable) : simcore::SourceLocation{};
+    diagnostics.error(place, fmt::format("{}: {} {}", variable, file, text.error()));
     return nullptr;
   }
   return std::make_shared<simcore::SourceText>(simcore::SourceText{file, std::move(*text)});
@@ -29,18 +30,18 @@ Source read_named(const char* variable, const std::string& file,
 
 }  // namespace
 
-bool read_nccl_files(nccl::NcclSetup& setup, const simcore::SourceLocation& where,
+bool read_nccl_files(nccl::NcclSetup& setup, const nccl::VariablePlaces& places,
                      simcore::Diagnostics& diagnostics) {
   const nccl::Environment& environment = setup.environment;
   if (environment.topology_file) {
     const Source source =
-        read_named("NCCL_TOPO_FILE", *environment.topology_file, where, diagnostics);
+        read_named("NCCL_TOPO_FILE", *environment.topology_file, places, diagnostics);
     if (!source) return false;
     setup.machine = nccl::read_topology_xml(source, diagnostics);
     if (!setup.machine) return false;
   }
   if (environment.graph_file) {
-    setup.graph_file = read_named("NCCL_GRAPH_FILE", *environment.graph_file, where, diagnostics);
+    setup.graph_file = read_named("NCCL_GRAPH_FILE", *environment.graph_file, places, diagnostics);
     if (!setup.graph_file) return false;
   }
   return true;

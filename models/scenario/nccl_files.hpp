@@ -10,9 +10,9 @@
 
 namespace shardsim::scenario {
 
-/// False, with problems reported at `where` or in the file, if a file cannot be read or is not what
-/// it should be.
-bool read_nccl_files(nccl::NcclSetup& setup, const simcore::SourceLocation& where,
+/// False, with problems reported at the variable's place or in the file, if a file cannot be read
+/// or is not what it should be.
+bool read_nccl_files(nccl::NcclSetup& setup, const nccl::VariablePlaces& places,
                      simcore::Diagnostics& diagnostics);
 
 /// Warns where NCCL_IB_HCA leaves no NIC, and data take TCP without being told to.

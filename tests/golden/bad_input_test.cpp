@@ -23,6 +23,9 @@ const std::string good = "name: x\n" + cluster + workload;
 const std::vector<Case> cases = {
     {"an unknown key", good + "trainning: {}\n", "scenario.yaml:4:1: error: "},
     {"its nearest spelling", good + "trainning: {}\n", "did you mean 'training'?"},
+    {"a value that no variable can have",
+     good + "nccl:\n  env:\n    NCCL_DEBUG: INFO\n    NCCL_BUFFSIZE: foo\n",
+     "scenario.yaml:7:20: error: NCCL_BUFFSIZE"},
     {"a repeated key", good + "name: y\n", ":4:1: error: "},
     {"a missing key", "name: x\n" + cluster, "workload"},
     {"an unknown topology", "name: x\ncluster: {topology: dgx-h10}\n" + workload,

@@ -248,6 +248,30 @@ TEST_CASE("a variable that NCCL does not have, or a value that it cannot have, i
   CHECK(run.messages.find("'FOO' is none of NCCL's variables") != std::string::npos);
 }
 
+TEST_CASE("a file that is not there yet is one file under two names") {
+  const ProgramRun run = run_program("run " + shipped_scenario("textbook-fsdp2") +
+                                     " --quiet --json ./shardsim-none --trace shardsim-none");
+  CHECK(run.status == 2);
+  CHECK(run.messages.find("both go to") != std::string::npos);
+}
+
+TEST_CASE("a table without rows is no table") {
+  const ScratchFolder scratch;
+  const std::string runs =
+      read_text(std::string(SHARDSIM_SOURCE_DIR) + "/validation/examples/published-runs.csv");
+  const std::string table = scratch.write("runs.csv", runs.substr(0, runs.find('\n') + 1));
+  const ProgramRun run = run_program("validate --training " + table);
+  CHECK(run.status == 2);
+  CHECK(run.messages.find("a header alone") != std::string::npos);
+}
+
+TEST_CASE("what one GPU does is a copy") {
+  const ProgramRun run =
+      run_program("collective all_reduce --topology dgx-h100 --gpus 1 -b 1M -e 1M");
+  CHECK(run.status == 0);
+  CHECK(run.output.find("# By a copy: one GPU") != std::string::npos);
+}
+
 TEST_CASE("data that move too slowly are no deadlock") {
   const ProgramRun run =
       run_program("run " + shipped_scenario("fsdp2-llama-2-7b-4xdgx-h100") +

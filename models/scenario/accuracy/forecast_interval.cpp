@@ -86,8 +86,10 @@ std::string describe(const RunFacts& run, const std::vector<const Residual*>& ro
   std::set<std::string> families;
   auto [fewest, most] = std::pair{rows.front()->run.gpus, rows.front()->run.gpus};
   auto [smallest, largest] = std::pair{rows.front()->run.parameters, rows.front()->run.parameters};
+  bool own_gpu = false;
   for (const Residual* row : rows) {
     families.insert(row->run.family);
+    own_gpu = own_gpu || row->run.gpu == run.gpu;
     fewest = std::min(fewest, row->run.gpus);
     most = std::max(most, row->run.gpus);
     smallest = std::min(smallest, row->run.parameters);
@@ -101,7 +103,8 @@ std::string describe(const RunFacts& run, const std::vector<const Residual*>& ro
       text += ", " + run.gpu;
       break;
     case Hardware::same_generation:
-      text += fmt::format(", {} GPUs (few of {})", run.generation, run.gpu);
+      text +=
+          fmt::format(", {} GPUs ({} of {})", run.generation, own_gpu ? "few" : "none", run.gpu);
       break;
     case Hardware::any:
       text += fmt::format(", all GPUs ({} of {}{})", known ? "few" : "none", run.generation,

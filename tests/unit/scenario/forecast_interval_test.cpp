@@ -107,7 +107,7 @@ TEST_CASE("with too few runs on the GPU its generation counts, then any GPU, the
   run.gpu = "X300";
   const auto generation = forecast_interval(run, four_groups(0.1));
   CHECK(generation->comparable);
-  CHECK(generation->what.find("Xenon GPUs (few of X300)") != std::string::npos);
+  CHECK(generation->what.find("Xenon GPUs (none of X300)") != std::string::npos);
   run.generation = "Yttrium";
   const auto any = forecast_interval(run, four_groups(0.1));
   CHECK_FALSE(any->comparable);
