@@ -186,6 +186,11 @@ std::expected<CollectiveCase, std::string> map_table(const TableFacts& facts,
   cluster.nics = machine->nics;
   cluster.nvlink_links = machine->nvlink_links;
   if (const auto nics = nics_in(fact(facts, "inter_node"))) {
+    constexpr std::int64_t most_nics = 128;  // of a node: several times what any has
+    if (nics->first > most_nics) {
+      return std::unexpected(
+          fmt::format("a node with {} NICs: expected at most {}", nics->first, most_nics));
+    }
     cluster.nics.count = nics->first;
     cluster.nics.bandwidth =
         simcore::BitRate::from_bits_per_second(static_cast<double>(nics->second) * 1e9);

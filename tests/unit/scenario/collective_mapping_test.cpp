@@ -80,4 +80,11 @@ TEST_CASE("a refusal is the table's reason, and a machine without a rule is refu
   CHECK(map_table({{"gpu", "Y1"}}, rules).error().find("no rule for gpu") == 0);
 }
 
+TEST_CASE("a node with more NICs than any machine has is refused") {
+  const TableFacts facts{
+      {"collective", "all_reduce"}, {"dtype", "float"},   {"nodes", "2"},
+      {"gpus_per_node", "8"},       {"gpu", "H100-SXM5"}, {"inter_node", "100000x400G IB"}};
+  CHECK(map_table(facts, shipped_rules()).error().find("a node with 100000 NICs") == 0);
+}
+
 }  // namespace shardsim::scenario
