@@ -53,8 +53,7 @@ inline constexpr ExitStatus exit_statuses[] = {
     {1,
      "The run is impossible (out of memory, deadlock, no route), over its budget or breaks an "
      "invariant; or what was asked for does not exist (no cluster meets the target, no point of "
-     "the "
-     "sweep or run of the table has a result)."},
+     "the sweep or run of the table has a result)."},
     {2, "Bad input or arguments, or an output that could not be written."}};
 
 CommandPage page_of(const CLI::App& app, const CommandLine& line);

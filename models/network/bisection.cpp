@@ -18,7 +18,7 @@ namespace shardsim::network {
 namespace {
 
 using Traits = boost::adjacency_list_traits<boost::vecS, boost::vecS, boost::directedS>;
-// Whole MB/s: the algorithm compares what is left with 0.
+// Whole units: the algorithm compares what is left with 0.
 using FlowGraph = boost::adjacency_list<
     boost::vecS, boost::vecS, boost::directedS, boost::no_property,
     boost::property<
@@ -52,11 +52,13 @@ simcore::BitRate bisection_bandwidth(const Graph& graph) {
     if (between.first != between.second) cables[between] += link.bandwidth.bytes_per_second;
     all += link.bandwidth.bytes_per_second;
   }
-  const auto megabytes = [](double bytes) { return std::lround(bytes / 1e6); };
+  // MB/s, or more where the cables of all colours together would be beyond the integers.
+  const double unit = std::max(1e6, all / 1e13);
+  const auto units = [unit](double bytes) { return std::lround(bytes / unit); };
   const auto source = static_cast<VertexId>(alike.colours);
   FlowGraph flow(alike.colours + 2);
   for (const auto& [between, bandwidth] : cables) {
-    add_cable(flow, between.first, between.second, megabytes(bandwidth));
+    add_cable(flow, between.first, between.second, units(bandwidth));
   }
   std::vector<bool> joined(alike.colours, false);
   for (std::size_t v = 0; v < sides.size(); ++v) {
@@ -64,10 +66,10 @@ simcore::BitRate bisection_bandwidth(const Graph& graph) {
     if (sides[v] == neither || joined[colour]) continue;
     joined[colour] = true;
     const bool sends = sides[v] == first;
-    add_cable(flow, sends ? source : colour, sends ? colour : source + 1, megabytes(all));
+    add_cable(flow, sends ? source : colour, sends ? colour : source + 1, units(all));
   }
   const long most = boost::push_relabel_max_flow(flow, source, source + 1);
-  return simcore::BitRate{static_cast<double>(most) * 1e6};
+  return simcore::BitRate{static_cast<double>(most) * unit};
 }
 
 std::optional<std::size_t> network_diameter(const Graph& graph) {

@@ -1,7 +1,6 @@
 #include "models/scenario/experiment.hpp"
 
 #include <algorithm>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "models/network/topology_builder.hpp"
 #include "models/scenario/class_search.hpp"
 #include "models/scenario/device_memory.hpp"
+#include "models/scenario/job_placement.hpp"
 #include "models/scenario/nccl_files.hpp"
 #include "models/training/explicit_workload.hpp"
 #include "models/training/model_spec.hpp"
@@ -50,7 +50,7 @@ class Builder {
   }
 
   std::optional<Experiment> build() {
-    if (!set_up_nccl() || !load_cluster() || !place_jobs() || !record_others() || !size_groups() ||
+    if (!set_up_nccl() || !load_cluster() || !place() || !record_others() || !size_groups() ||
         !record() || !perturb())
       return std::nullopt;
     lay_out();
@@ -148,67 +148,13 @@ class Builder {
     return true;
   }
 
-  const simcore::ConfigNode& item(std::string_view list, std::size_t i) const {
-    return made_.scenario.root.find(list)->items()[i];
-  }
-
-  /// GPUs of the nodes, in their order. Complains about nodes that there are not, or twice.
-  std::vector<int> gpus_of(const std::vector<std::int64_t>& nodes,
-                           const simcore::SourceLocation& place) {
-    std::vector<int> gpus;
-    std::set<std::int64_t> seen;
-    for (const std::int64_t node : nodes) {
-      if (node < 0 || node >= made_.graph.node_count() || !seen.insert(node).second) {
-        diagnostics_.error(place, fmt::format("expected different nodes from 0 to {}, found {}",
-                                              made_.graph.node_count() - 1, node));
-        return {};
-      }
-      for (std::int64_t i = 0; i < gpus_per_node(); ++i) {
-        gpus.push_back(static_cast<int>(node * gpus_per_node() + i));
-      }
-    }
-    return gpus;
-  }
-
-  /// Deals the nodes out: those that no other job names are the scenario's own.
-  bool place_jobs() {
-    std::vector<bool> taken(static_cast<std::size_t>(made_.graph.node_count()), false);
-    for (std::size_t i = 0; i < spec().jobs.size(); ++i) {
-      const simcore::SourceLocation& place = item("jobs", i).where_value("nodes");
-      JobPlan& job = made_.others.emplace_back();
-      job.name = spec().jobs[i].name;
-      job.nodes = static_cast<int>(spec().jobs[i].nodes.size());
-      job.gpus = gpus_of(spec().jobs[i].nodes, place);
-      if (diagnostics_.has_errors()) return false;
-      for (const std::int64_t node : spec().jobs[i].nodes) {
-        if (taken[static_cast<std::size_t>(node)]) {
-          diagnostics_.error(place, fmt::format("node {} belongs to another job", node));
-        }
-        taken[static_cast<std::size_t>(node)] = true;
-      }
-    }
-    std::vector<std::int64_t> all;
-    std::vector<std::int64_t> own;
-    for (std::int64_t node = 0; node < made_.graph.node_count(); ++node) {
-      all.push_back(node);
-      if (!taken[static_cast<std::size_t>(node)]) own.push_back(node);
-    }
-    if (own.empty()) {
-      diagnostics_.error(where("jobs"), "no node is left for the scenario's own job");
-      return false;
-    }
-    made_.nodes = static_cast<int>(own.size());
-    made_.gpus = gpus_of(own, where("jobs"));
-    for (std::size_t i = 0; i < spec().background.size(); ++i) {
-      const BackgroundSpec& traffic = spec().background[i];
-      JobPlan& job = made_.others.emplace_back();
-      job.name = traffic.name;
-      job.background = true;
-      job.gpus = gpus_of(traffic.nodes.empty() ? all : traffic.nodes,
-                         item("background", i).where_value("nodes"));
-      job.nodes = static_cast<int>(traffic.nodes.empty() ? all.size() : traffic.nodes.size());
-    }
-    return !diagnostics_.has_errors();
+  bool place() {
+    auto placement = place_jobs(made_.scenario, made_.graph, diagnostics_);
+    if (!placement) return false;
+    made_.gpus = std::move(placement->gpus);
+    made_.nodes = placement->nodes;
+    made_.others = std::move(placement->others);
+    return true;
   }
 
   /// Records the others' programs, as if each were the scenario's own.
@@ -217,7 +163,7 @@ class Builder {
       JobPlan& job = made_.others[i];
       if (job.background) {
         record_background(job, spec().background[i - spec().jobs.size()]);
-      } else if (!record_other(job, spec().jobs[i], item("jobs", i))) {
+      } else if (!record_other(job, spec().jobs[i], made_.scenario.root.find("jobs")->items()[i])) {
         return false;
       }
     }

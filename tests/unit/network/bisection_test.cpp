@@ -39,4 +39,16 @@ TEST_CASE("between nodes it is what half of the nodes' NICs carry") {
   CHECK(gbytes("dgx-h100", 8) == doctest::Approx(4 * 8 * 50 * 0.96));
 }
 
+TEST_CASE("rates whose sum in MB/s is beyond the integers are still told") {
+  simcore::Diagnostics diagnostics;
+  auto loaded = load_topology("dgx-h100", testing::shipped(), diagnostics);
+  REQUIRE(loaded.has_value());
+  loaded->spec.node.nvlink->link.bandwidth = simcore::BitRate{9e24};
+  const auto graph = build_graph(loaded->spec, {1, 2, {}, {}}, diagnostics);
+  REQUIRE_MESSAGE(graph.has_value(), simcore::to_text(diagnostics));
+  const double links = static_cast<double>(loaded->spec.node.nvlink->links_per_gpu);
+  CHECK(bisection_bandwidth(*graph).bytes_per_second ==
+        doctest::Approx(links * loaded->spec.node.nvlink->link.usable().bytes_per_second));
+}
+
 }  // namespace shardsim::network
