@@ -71,6 +71,10 @@ struct AllocatorSpec {
       diagnostics.warning(node.where_key("garbage_collection_threshold"),
                           "garbage_collection_threshold has no effect without memory_fraction");
     }
+    if (node.has("max_non_split_rounding") && !spec.max_split_size) {
+      diagnostics.warning(node.where_key("max_non_split_rounding"),
+                          "max_non_split_rounding has no effect without max_split_size");
+    }
   }
 
   bool operator==(const AllocatorSpec&) const = default;

@@ -1,5 +1,7 @@
 #include "models/scenario/job_spec.hpp"
 
+#include "models/training/keys_without_effect.hpp"
+
 namespace shardsim::scenario {
 
 using simcore::Fields;
@@ -14,6 +16,11 @@ void JobSpec::describe(Fields<JobSpec>& fields) {
   fields.required("workload", &JobSpec::workload, "What it trains, and on what batch.");
   fields.optional("training", &JobSpec::training, "How that is sharded, reduced and updated.");
   fields.optional("cpu", &JobSpec::cpu, "What the CPU thread of a rank costs.");
+}
+
+void JobSpec::check(const JobSpec& spec, const simcore::ConfigNode& node,
+                    simcore::Diagnostics& diagnostics) {
+  training::warn_of_keys_without_effect(spec.workload, spec.training, node, diagnostics);
 }
 
 void BackgroundSpec::describe(Fields<BackgroundSpec>& fields) {

@@ -27,6 +27,8 @@ struct JobSpec {
   training::TrainingSpec training;
   training::CpuSpec cpu;
   static void describe(simcore::Fields<JobSpec>& fields);
+  static void check(const JobSpec& spec, const simcore::ConfigNode& node,
+                    simcore::Diagnostics& diagnostics);
 };
 
 enum class BackgroundPattern : std::uint8_t { alltoall, sendrecv };

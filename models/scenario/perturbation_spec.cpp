@@ -105,6 +105,9 @@ void PerturbationSpec::check(const PerturbationSpec& spec, const simcore::Config
                       "'jitter', or 'link' with 'bandwidth'");
     return;
   }
+  if (node.has("seed") && !spec.jitter) {
+    diagnostics.warning(node.where_key("seed"), "seed has no effect without jitter");
+  }
   if (!of_link && (spec.at || spec.until)) {
     diagnostics.error(node.where(), "'at' and 'until' go with 'link'");
   }

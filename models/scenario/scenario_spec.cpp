@@ -1,6 +1,7 @@
 #include "models/scenario/scenario_spec.hpp"
 
 #include "models/scenario/well_known_names.hpp"
+#include "models/training/keys_without_effect.hpp"
 #include "simcore/config/override.hpp"
 
 namespace shardsim::scenario {
@@ -75,11 +76,49 @@ void ScenarioSpec::describe(Fields<ScenarioSpec>& fields) {
                   "`shardsim run` takes no notice of it.");
 }
 
+namespace {
+
+/// Prescribed times are those of any GPU; only ZeRO's buckets are allocated beside them.
+void warn_beside_explicit_times(const ScenarioSpec& spec, const simcore::ConfigNode& node,
+                                simcore::Diagnostics& diagnostics) {
+  const simcore::ConfigNode* cluster = node.find("cluster");
+  if (cluster != nullptr && cluster->has("gpu_speed_spread")) {
+    diagnostics.warning(cluster->where_key("gpu_speed_spread"),
+                        "cluster.gpu_speed_spread has no effect beside explicit times");
+  }
+  if (node.has("allocator") && !spec.training.is_zero()) {
+    diagnostics.warning(node.where_key("allocator"),
+                        "allocator has no effect beside explicit times, unless ZeRO's buckets are "
+                        "allocated");
+  }
+}
+
+void check_routing(const network::RoutingSpec& routing, const simcore::ConfigNode& node,
+                   simcore::Diagnostics& diagnostics) {
+  if (node.has("seed") && routing.policy != network::RoutingPolicy::ecmp) {
+    diagnostics.warning(node.where_key("seed"),
+                        "cluster.routing.seed has no effect unless policy is ecmp");
+  }
+  if (node.has("routes") && routing.policy != network::RoutingPolicy::table) {
+    diagnostics.warning(node.where_key("routes"),
+                        "cluster.routing.routes has no effect unless policy is table");
+  }
+}
+
+}  // namespace
+
 void ScenarioSpec::check(const ScenarioSpec& spec, const simcore::ConfigNode& node,
                          simcore::Diagnostics& diagnostics) {
   if (spec.name.empty()) {
     diagnostics.error(node.where_value("name"), "expected a name, found nothing");
   }
+  const simcore::ConfigNode* cluster = node.find("cluster");
+  if (const simcore::ConfigNode* routing = cluster == nullptr ? nullptr : cluster->find("routing");
+      routing != nullptr && spec.cluster.routing) {
+    check_routing(*spec.cluster.routing, *routing, diagnostics);
+  }
+  training::warn_of_keys_without_effect(spec.workload, spec.training, node, diagnostics);
+  if (spec.workload.explicit_times) warn_beside_explicit_times(spec, node, diagnostics);
 }
 
 simcore::SourceLocation LoadedScenario::where(std::string_view dotted_key) const {

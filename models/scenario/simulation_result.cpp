@@ -195,6 +195,31 @@ void Simulation::State::warn_of_retries(Result& result, std::uint32_t slot) cons
   result.warnings.push_back(std::move(warning));
 }
 
+/// A deviation that the measured steps do not see: whoever wrote it expects it in the result.
+void Simulation::State::warn_of_unseen_perturbations(Result& result) const {
+  const std::vector<PerturbationSpec>& all = experiment.scenario.spec.perturb;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const PerturbationSpec& one = all[i];
+    SimTime from = one.at.value_or(SimTime{});
+    SimTime to = one.until.value_or(SimTime::never());
+    if (one.pause) {
+      from = one.pause->at;
+      to = one.pause->at + one.pause->length;
+    }
+    if (one.dies_at) from = *one.dies_at;
+    if (from > now()) {
+      result.warnings.push_back(
+          fmt::format("perturb[{}] begins at {}, after the last step, which ends at {}", i,
+                      simcore::to_text(from), simcore::to_text(now())));
+    } else if (to <= statistics_begin) {
+      result.warnings.push_back(fmt::format(
+          "perturb[{}] is over at {}, before the measured steps, which begin at {}: less "
+          "steps.warmup shows it",
+          i, simcore::to_text(to), simcore::to_text(statistics_begin)));
+    }
+  }
+}
+
 void Simulation::State::fill_throughput(Result& result) const {
   if (!experiment.figures) return;
   const ModelFigures& figures = *experiment.figures;
@@ -255,6 +280,7 @@ RunOutput Simulation::State::make_output() {
   result.critical_path = analysis.critical_path;
   result.warnings.insert(result.warnings.end(), experiment.planning->model.notes().begin(),
                          experiment.planning->model.notes().end());
+  warn_of_unseen_perturbations(result);
   fill_throughput(result);
   const StepLog& tracked = memory_depends_on_time ? log : output.logs.front();
   fill_memory(result, tracked.slot, &tracked);

@@ -127,6 +127,11 @@ void ModelSpec::check(const ModelSpec& spec, const ConfigNode& node, Diagnostics
   if (spec.mlp.value_or(choices(spec.family).mlp) == MlpKind::swiglu && !spec.ffn_hidden) {
     diagnostics.error(node.where(), "ffn_hidden is missing; a swiglu network needs it");
   }
+  if (node.has("complex_rotary") &&
+      spec.positions.value_or(choices(spec.family).positions) != PositionKind::rotary) {
+    diagnostics.warning(node.where_key("complex_rotary"),
+                        "complex_rotary has no effect unless positions is rotary");
+  }
 }
 
 TransformerShape resolve(const ModelSpec& spec, std::int64_t sequence_length) {

@@ -102,6 +102,22 @@ TEST_CASE("times beyond the range end with status 1, and never wrap round to a s
   }
 }
 
+TEST_CASE("a perturbation that the measured steps do not see is warned of") {
+  const auto run = [](const std::string& perturbation) {
+    const ProgramRun made =
+        run_program("run " + first + " --quiet --json - --set 'perturb=[" + perturbation + "]'");
+    CHECK(made.status == 0);
+    return Json::parse(made.output)["warnings"].dump();
+  };
+  for (const char* late : {"{rank: 3, dies_at: 1 h}", "{rank: 3, pause: {at: 1 h, length: 1 h}}",
+                           "{link: \"node[1].nic[0]\", bandwidth: 50 %, at: 1 h}"}) {
+    CHECK(run(late).find("perturb[0] begins at 1 h, after the last step") != std::string::npos);
+  }
+  CHECK(run("{rank: 3, compute_slowdown: 1.1}, {rank: 3, pause: {at: 0 s, length: 1 s}}")
+            .find("perturb[1] is over at 1 s, before the measured steps") != std::string::npos);
+  CHECK(run("{rank: 3, pause: {at: 1.2 s, length: 1 s}}").find("perturb") == std::string::npos);
+}
+
 TEST_CASE("GPUs that share NICs unequally are simulated one by one") {
   const std::string file = shipped_scenario("hsdp-llama-2-7b-4xdgx-h100") +
                            " --set cluster.topology=aws-p4d --set cluster.nodes=2"
