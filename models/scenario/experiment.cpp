@@ -421,6 +421,7 @@ class Builder {
 
   void set_up_runtime() {
     made_.runtime.allocator = spec().allocator;
+    made_.runtime.memory_capacity = made_.gpu.memory.capacity;
     if (!spec().workload.model) return;
     made_.runtime.launch_latency = spec().cpu.launch_latency;
     made_.runtime.device_malloc = spec().cpu.device_malloc;

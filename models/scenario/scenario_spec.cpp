@@ -99,9 +99,13 @@ void check_routing(const network::RoutingSpec& routing, const simcore::ConfigNod
     diagnostics.warning(node.where_key("seed"),
                         "cluster.routing.seed has no effect unless policy is ecmp");
   }
-  if (node.has("routes") && routing.policy != network::RoutingPolicy::table) {
-    diagnostics.warning(node.where_key("routes"),
-                        "cluster.routing.routes has no effect unless policy is table");
+  const bool table = routing.policy == network::RoutingPolicy::table;
+  if (table && routing.routes.empty()) {
+    diagnostics.error(node.where_value("policy"),
+                      "cluster.routing.policy: table needs the list 'routes'");
+  } else if (!table && !routing.routes.empty()) {
+    diagnostics.error(node.where_key("routes"),
+                      "cluster.routing.routes: only the policy table has a list of routes");
   }
 }
 

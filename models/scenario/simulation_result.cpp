@@ -195,6 +195,18 @@ void Simulation::State::warn_of_retries(Result& result, std::uint32_t slot) cons
   result.warnings.push_back(std::move(warning));
 }
 
+/// What the step consists of is that of one measured step, its time the mean of all.
+void Simulation::State::warn_of_unequal_steps(Result& result, SimTime shown) const {
+  const std::vector<SimTime>& all = step_times[slowest_slot()];
+  const auto [least, most] = std::ranges::minmax(all);
+  if (most.seconds() <= least.seconds() * 1.001) return;
+  result.warnings.push_back(
+      fmt::format("the {} measured steps take {} to {}: step time and throughput are of their "
+                  "mean, {}; parts, collectives and streams are of the last, {}",
+                  all.size(), simcore::to_text(least), simcore::to_text(most),
+                  simcore::to_text(result.step.time), simcore::to_text(shown)));
+}
+
 /// A deviation that the measured steps do not see: whoever wrote it expects it in the result.
 void Simulation::State::warn_of_unseen_perturbations(Result& result) const {
   const std::vector<PerturbationSpec>& all = experiment.scenario.spec.perturb;
@@ -280,6 +292,7 @@ RunOutput Simulation::State::make_output() {
   result.critical_path = analysis.critical_path;
   result.warnings.insert(result.warnings.end(), experiment.planning->model.notes().begin(),
                          experiment.planning->model.notes().end());
+  warn_of_unequal_steps(result, analysis.step.time);
   warn_of_unseen_perturbations(result);
   fill_throughput(result);
   const StepLog& tracked = memory_depends_on_time ? log : output.logs.front();

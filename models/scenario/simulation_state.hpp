@@ -85,6 +85,7 @@ struct Simulation::State {
   void fill_jobs(Result& result) const;
   void fill_memory(Result& result, std::uint32_t slot, const StepLog* log) const;
   void warn_of_retries(Result& result, std::uint32_t slot) const;
+  void warn_of_unequal_steps(Result& result, simcore::SimTime shown) const;
   void warn_of_unseen_perturbations(Result& result) const;
   Result describe_run() const;
   void fill_throughput(Result& result) const;

@@ -79,6 +79,9 @@ const std::vector<Case> cases = {
      "name: x\ncluster: {topology: dgx-a100}\nworkload: {model: llama-2-7b, sequence_length: 64, "
      "precision: fp8}\n",
      ":3:"},
+    {"a table of routes without routes",
+     "name: x\ncluster: {topology: dgx-h100, nodes: 2, routing: {policy: table}}\n" + workload,
+     ":2:59: error: cluster.routing.policy: table needs the list 'routes'"},
     {"columns count characters", "name: x\ndescription: \"पाठ\"\nकुंजी: 1\n" + cluster + workload,
      ":3:1: error: "},
     {"a prescribed workload without a time that the strategy needs",

@@ -102,6 +102,26 @@ TEST_CASE("times beyond the range end with status 1, and never wrap round to a s
   }
 }
 
+TEST_CASE("measured steps that differ are told apart from the one whose parts are shown") {
+  const auto warnings = [](const std::string& rest) {
+    const ProgramRun made = run_program("run " + first + " --quiet --json - " + rest);
+    CHECK(made.status == 0);
+    return Json::parse(made.output)["warnings"].dump();
+  };
+  CHECK(warnings("--set steps.measure=2 --set steps.warmup=0").find("the 2 measured steps take ") !=
+        std::string::npos);
+  CHECK(warnings("--set steps.measure=2").find("measured steps take") == std::string::npos);
+}
+
+TEST_CASE("buckets beyond the GPU's memory do not fit beside explicit times either") {
+  const std::string explicit_zero = "run " + shipped_scenario("textbook-zero3") + " --quiet";
+  CHECK(run_program(explicit_zero).status == 0);
+  const ProgramRun made =
+      run_program(explicit_zero + " --set training.zero.reduce_bucket_size=1000000000000000");
+  CHECK(made.status == 1);
+  CHECK(made.messages.find("out of memory") != std::string::npos);
+}
+
 TEST_CASE("a perturbation that the measured steps do not see is warned of") {
   const auto run = [](const std::string& perturbation) {
     const ProgramRun made =
