@@ -38,6 +38,8 @@ class Rank {
   void collective_ended(CommunicatorId communicator);
 
   bool finished() const { return cpu_state_ == CpuState::finished && idle(); }
+  /// See Runtime::can_go_on.
+  bool can_go_on() const;
   std::string describe_wait() const;
   /// Name of the collective that its kernel is in on the communicator; empty: in none.
   std::string collective_on(CommunicatorId communicator) const;
@@ -65,6 +67,7 @@ class Rank {
     bool running = false;
     bool running_collective = false;
     bool wake_pending = false;
+    bool endless = false;  ///< the running kernel never ends: the rank has died
     EventId blocked_event = UINT32_MAX;
     std::uint32_t blocked_communicator = UINT32_MAX;
     Issued current;

@@ -31,6 +31,19 @@ void Rank::pop(Stream& stream) {
   --stream.count;
 }
 
+bool Rank::can_go_on() const {
+  if (cpu_state_ == CpuState::running || cpu_state_ == CpuState::waiting_time) return true;
+  for (const Stream& stream : streams_) {
+    if (stream.wake_pending) return true;
+    if (!stream.running) continue;
+    if (!stream.running_collective && !stream.endless) return true;
+    if (!stream.running_collective) continue;
+    const Op& op = program_.ops[stream.current.op];
+    if (communicators_[program_.collectives[op.index].communicator].moving) return true;
+  }
+  return false;
+}
+
 bool Rank::idle() const { return busy_streams_ == 0; }
 
 void Rank::progress(std::uint32_t index) {
@@ -138,7 +151,8 @@ void Rank::schedule_end(std::uint32_t index) {
   if (setup_.pace != nullptr) ready = setup_.pace->after(stream.updated, rest);
   const SimTime end = std::max(ready, stream.floor);
   stream.launch_bound = end - ready;
-  if (end == SimTime::never()) return;
+  stream.endless = end == SimTime::never();
+  if (stream.endless) return;
   stream.end_event = context_.queue.schedule(end, context_.receiver,
                                              static_cast<std::uint32_t>(RankEvent::kernel_end),
                                              std::uint64_t{slot_} << 16 | index);

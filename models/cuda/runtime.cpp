@@ -98,6 +98,8 @@ bool Runtime::finished() const {
 
 const std::optional<OutOfMemory>& Runtime::out_of_memory() const { return state_->out_of_memory; }
 
+bool Runtime::can_go_on(std::uint32_t slot) const { return state_->ranks[slot]->can_go_on(); }
+
 std::vector<std::string> Runtime::deadlock_report() const {
   std::vector<std::string> lines;
   for (const auto& members : state_->places) {

@@ -154,6 +154,9 @@ class Runtime final : private simcore::EventReceiver, private CollectiveListener
   /// True when every rank has come to the end of its program and its streams are idle.
   bool finished() const;
   const std::optional<OutOfMemory>& out_of_memory() const;
+  /// Whether anything is under way in the rank that ends without another rank's doing: a kernel, a
+  /// launch, the CPU's work, or a collective that all its members have come to.
+  bool can_go_on(std::uint32_t slot) const;
   /// Who waits for whom, one line a rank; empty when finished.
   std::vector<std::string> deadlock_report() const;
   const AllocatorStatistics& memory(std::uint32_t slot) const;

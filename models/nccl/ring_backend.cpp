@@ -115,8 +115,10 @@ std::optional<RingBackend::Moving> RingBackend::slowest_moving() const {
   return slowest;
 }
 
-void RingBackend::fail(CollectiveFailure failure) {
-  if (!failure_) failure_ = std::move(failure);
+void RingBackend::fail(std::uint32_t instance, CollectiveFailure failure) {
+  if (!failure_) failure_ = failure;
+  std::optional<CollectiveFailure>& first = instances_[instance].failure;
+  if (!first) first = std::move(failure);
 }
 
 void RingBackend::arrive(std::uint32_t instance, std::uint32_t member, const CollectiveSpec& spec) {
@@ -129,8 +131,8 @@ void RingBackend::arrive(std::uint32_t instance, std::uint32_t member, const Col
     in.record.first_arrival = queue_.now();
     in.first_member = member;
   } else if (!agree(*in.record.spec, spec)) {
-    fail(CollectiveMismatch{instance, in.spec.role, in.spec.rank_of(in.first_member),
-                            *in.record.spec, in.spec.rank_of(member), spec});
+    fail(instance, CollectiveMismatch{instance, in.spec.role, in.spec.rank_of(in.first_member),
+                                      *in.record.spec, in.spec.rank_of(member), spec});
     return;
   }
   member_arrived(ArrivalRecord{instance, member, queue_.now()});
@@ -171,19 +173,19 @@ const RingBackend::Prepared* RingBackend::find_timing(std::uint32_t instance,
   const Key key{spec.kind, spec.bytes.count, spec.type};
   if (const auto known = in.prepared.find(key); known != in.prepared.end()) return &known->second;
   if (auto ready = prepare(instance); !ready) {
-    fail(std::move(ready.error()));
+    fail(instance, std::move(ready.error()));
     return nullptr;
   }
   auto timing = model_.timing(spec, *in.plan);
   if (!timing) {
-    fail(std::move(timing.error()));
+    fail(instance, std::move(timing.error()));
     return nullptr;
   }
   Prepared prepared{*timing, 0};
   if (timing->traffic != nullptr) {
     const auto links = links_of(in, *timing->traffic);
     if (!links) {
-      fail(links.error());
+      fail(instance, links.error());
       return nullptr;
     }
     prepared.links = *links;

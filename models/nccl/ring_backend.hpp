@@ -93,6 +93,11 @@ class RingBackend final : public cuda::CollectiveBackend,
 
   /// The first thing that went wrong; its communicator stands still from then on.
   const std::optional<CollectiveFailure>& failure() const { return failure_; }
+  /// What went wrong first on one communicator; null if nothing did.
+  const CollectiveFailure* failure(std::uint32_t instance) const {
+    const auto& failure = instances_[instance].failure;
+    return failure ? &*failure : nullptr;
+  }
 
   /// A collective whose data are moving, at which rate; nothing if there is none.
   struct Moving {
@@ -122,6 +127,7 @@ class RingBackend final : public cuda::CollectiveBackend,
     const Prepared* running = nullptr;    ///< null for a prescribed time
     std::optional<network::FlowId> flow;  ///< while data move
     CollectiveRecord record;
+    std::optional<CollectiveFailure> failure;
   };
 
   void on_event(const simcore::Event& event) override;
@@ -133,7 +139,7 @@ class RingBackend final : public cuda::CollectiveBackend,
   std::expected<network::LinkSetId, NoRoute> links_of(Instance& in, const Traffic& traffic);
   const Prepared* find_timing(std::uint32_t instance, const cuda::CollectiveSpec& spec);
   bool may_have_no_route() const;
-  void fail(CollectiveFailure failure);
+  void fail(std::uint32_t instance, CollectiveFailure failure);
 
   const network::Graph& graph_;
   network::FlowNetwork& flows_;

@@ -20,6 +20,9 @@ void JobSpec::describe(Fields<JobSpec>& fields) {
 
 void JobSpec::check(const JobSpec& spec, const simcore::ConfigNode& node,
                     simcore::Diagnostics& diagnostics) {
+  if (spec.name.empty()) {
+    diagnostics.error(node.where_value("name"), "expected a name, found nothing");
+  }
   training::warn_of_keys_without_effect(spec.workload, spec.training, node, diagnostics);
 }
 

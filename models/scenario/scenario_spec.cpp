@@ -1,5 +1,10 @@
 #include "models/scenario/scenario_spec.hpp"
 
+#include <set>
+#include <string_view>
+
+#include <fmt/format.h>
+
 #include "models/scenario/well_known_names.hpp"
 #include "models/training/keys_without_effect.hpp"
 #include "simcore/config/override.hpp"
@@ -86,10 +91,33 @@ void warn_beside_explicit_times(const ScenarioSpec& spec, const simcore::ConfigN
     diagnostics.warning(cluster->where_key("gpu_speed_spread"),
                         "cluster.gpu_speed_spread has no effect beside explicit times");
   }
+  const bool alone = spec.jobs.empty() && spec.background.empty();
+  for (const char* key : {"nccl", "fidelity"}) {
+    if (!alone || !node.has(key)) continue;
+    diagnostics.warning(node.where_key(key),
+                        fmt::format("{} has no effect beside explicit times", key));
+  }
+  for (std::size_t i = 0; alone && i < spec.perturb.size(); ++i) {
+    if (!spec.perturb[i].link) continue;
+    diagnostics.warning(node.find("perturb")->items()[i].where(),
+                        "a link has no effect beside explicit times, in which collectives move "
+                        "no data");
+  }
   if (node.has("allocator") && !spec.training.is_zero()) {
     diagnostics.warning(node.where_key("allocator"),
                         "allocator has no effect beside explicit times, unless ZeRO's buckets are "
                         "allocated");
+  }
+}
+
+/// Results tell jobs apart by their names.
+void check_job_names(const std::vector<JobSpec>& jobs, const simcore::ConfigNode& node,
+                     simcore::Diagnostics& diagnostics) {
+  std::set<std::string_view> seen;
+  for (std::size_t i = 0; i < jobs.size() && i < node.items().size(); ++i) {
+    if (seen.insert(jobs[i].name).second) continue;
+    diagnostics.error(node.items()[i].where_value("name"),
+                      fmt::format("jobs: a second job is called '{}'", jobs[i].name));
   }
 }
 
@@ -120,6 +148,9 @@ void ScenarioSpec::check(const ScenarioSpec& spec, const simcore::ConfigNode& no
   if (const simcore::ConfigNode* routing = cluster == nullptr ? nullptr : cluster->find("routing");
       routing != nullptr && spec.cluster.routing) {
     check_routing(*spec.cluster.routing, *routing, diagnostics);
+  }
+  if (const simcore::ConfigNode* jobs = node.find("jobs")) {
+    check_job_names(spec.jobs, *jobs, diagnostics);
   }
   training::warn_of_keys_without_effect(spec.workload, spec.training, node, diagnostics);
   if (spec.workload.explicit_times) warn_beside_explicit_times(spec, node, diagnostics);

@@ -26,6 +26,9 @@ namespace {
 constexpr SimTime latest_moment = SimTime::microseconds(4'000'000'000'000);
 constexpr std::string_view beyond_range = "the run takes more than 46 days of simulated time";
 
+/// More steps than any job does in the time of another's: simulating them all takes too long.
+constexpr std::uint32_t endless = 10'000;
+
 /// Of a report with a line a rank.
 std::vector<std::string> first_lines(std::vector<std::string> lines) {
   constexpr std::size_t most = 16;
@@ -50,6 +53,7 @@ Simulation::State::State(const Experiment& given, const SimulationOptions& wishe
         given.perturbations.link_changes, given.graph.links().size(), flows, queue, backend);
   }
   listen_to_collectives();
+  others_short = shortage_of_others();
   if (!start_lockstep()) start_runtime(backend, queue);
 }
 
@@ -108,6 +112,25 @@ void Simulation::State::set_up_ranks() {
   retries_in_warmup.assign(ranks.size(), 0);
   step_times.assign(ranks.size(), {});
   persistent.assign(ranks.size(), Bytes{});
+}
+
+/// Only the own job's memory is followed in time; of the others, what certainly does not fit.
+std::optional<RunFailure> Simulation::State::shortage_of_others() const {
+  for (const JobPlan& job : experiment.others) {
+    if (job.background) continue;
+    const auto shortage = cuda::rehearse_shortage(*job.program, experiment.runtime);
+    if (!shortage) continue;
+    const cuda::AllocationSpec& wanted =
+        job.program->allocations[job.program->ops[shortage->op].name];
+    RunFailure failure;
+    failure.kind = FailureKind::out_of_memory;
+    failure.message =
+        fmt::format("out of memory: job '{}' asks for {} for {} ({}) beside {} in use", job.name,
+                    simcore::to_text(shortage->requested), job.program->names[wanted.name],
+                    memory_kind_name(wanted.kind), simcore::to_text(shortage->allocated));
+    return failure;
+  }
+  return std::nullopt;
 }
 
 namespace {
@@ -203,16 +226,37 @@ void Simulation::State::note_step(const cuda::StepRecord& record) {
 }
 
 void Simulation::State::note_other_step(const cuda::StepRecord& record) {
-  // More steps than any job does in the time of another's: the own job stands still.
-  constexpr std::uint32_t endless = 100'000;
+  constexpr std::uint32_t steps_between_looks = 16;
   OtherSteps& steps = other_steps[static_cast<std::size_t>(job_of_slot[record.slot]) - 1];
   if (record.slot != steps.slot) return;
   if (record.begins) {
     steps.begin = record.time;
     return;
   }
-  given_up |= ++steps.since_own > endless;
+  ++steps.since_own;
+  if (steps.since_own % steps_between_looks == 0) given_up |= own_job_stands_still();
+  if (steps.since_own >= endless) {
+    outrun = static_cast<std::size_t>(job_of_slot[record.slot]) - 1;
+    given_up = true;
+  }
   if (steps.seen++ > 0) steps.times.push_back(record.time - steps.begin);
+}
+
+/// The other jobs go on without end then.
+bool Simulation::State::own_job_stands_still() const {
+  if (own_failure() != nullptr) return true;
+  for (std::uint32_t slot = 0; slot < own_slots; ++slot) {
+    if (runtime->can_go_on(slot)) return false;
+  }
+  return true;
+}
+
+/// What went wrong first on one of the own job's communicators.
+const nccl::CollectiveFailure* Simulation::State::own_failure() const {
+  for (std::uint32_t i = 0; i < experiment.layout.communicators.size(); ++i) {
+    if (const nccl::CollectiveFailure* failure = backend.failure(i)) return failure;
+  }
+  return nullptr;
 }
 
 void Simulation::State::listen_to_allocator() {
@@ -227,7 +271,7 @@ Simulation::Simulation(const Experiment& experiment, const SimulationOptions& op
 Simulation::~Simulation() = default;
 
 bool Simulation::advance(std::uint64_t events) {
-  if (state_->violated()) return false;
+  if (state_->violated() || state_->others_short) return false;
   if (!state_->runtime) return state_->advance_lockstep();
   for (std::uint64_t i = 0; i < events; ++i) {
     if (state_->runtime->out_of_memory() || state_->now() > latest_moment) return false;
@@ -354,23 +398,33 @@ RunFailure Simulation::State::out_of_memory(const cuda::OutOfMemory& what) const
 }
 
 std::optional<RunFailure> Simulation::State::failure() const {
+  if (others_short) return others_short;
   if (runtime && runtime->out_of_memory()) return out_of_memory(*runtime->out_of_memory());
   if (now() > latest_moment) {
     return RunFailure{std::string(beyond_range), {}, {}, FailureKind::too_long};
   }
   if (own_job_finished()) return std::nullopt;
   RunFailure failure{"deadlock: nothing can go on", {}, {}};
+  if (outrun) {
+    failure.kind = FailureKind::too_long;
+    failure.message = fmt::format(
+        "'{}' does {} steps beside the scenario's own job while that does none: too many to "
+        "simulate",
+        experiment.others[*outrun].name, endless);
+    return failure;
+  }
+  const nccl::CollectiveFailure* broken = own_failure();
   if (runtime) failure.details = runtime->deadlock_report();
   // Data that move so slowly that their end is beyond the range of times are no deadlock.
-  if (const auto moving = backend.slowest_moving(); moving && !backend.failure()) {
+  if (const auto moving = backend.slowest_moving(); moving && broken == nullptr) {
     failure.kind = FailureKind::too_long;
     failure.message = fmt::format("{}: {} of {} on communicator {} moves at {}", beyond_range,
                                   cuda::collective_name(moving->spec->kind),
                                   simcore::to_text(moving->spec->bytes), moving->role,
                                   simcore::to_text(moving->rate));
   }
-  if (backend.failure()) {
-    failure.message = nccl::to_text(*backend.failure());
+  if (broken != nullptr) {
+    failure.message = nccl::to_text(*broken);
     failure.kind = FailureKind::no_route;
   }
   for (const PerturbationSpec& one : experiment.scenario.spec.perturb) {
@@ -379,7 +433,7 @@ std::optional<RunFailure> Simulation::State::failure() const {
                                     simcore::to_text(*one.dies_at));
       failure.kind = FailureKind::deadlock;
     }
-    if (!one.link || one.bandwidth->value > 0 || !backend.failure()) continue;
+    if (!one.link || one.bandwidth->value > 0 || broken == nullptr) continue;
     failure.message =
         fmt::format("no route: a collective needs '{}', whose bandwidth is 0 %{}", *one.link,
                     one.at ? " from " + simcore::to_text(*one.at) + " on" : "");

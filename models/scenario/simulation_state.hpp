@@ -65,6 +65,9 @@ struct Simulation::State {
   void note_step(const cuda::StepRecord& record);
   void note_other_step(const cuda::StepRecord& record);
   bool own_job_finished() const { return own_left == 0; }
+  std::optional<RunFailure> shortage_of_others() const;
+  bool own_job_stands_still() const;
+  const nccl::CollectiveFailure* own_failure() const;
   void listen();
   void listen_to_collectives();
   void listen_to_allocator();
@@ -118,6 +121,8 @@ struct Simulation::State {
   std::vector<OtherSteps> other_steps;  ///< by job beside the own
   /// The last job to be heard of goes on without end if the own job can not.
   bool given_up = false;
+  std::optional<RunFailure> others_short;
+  std::optional<std::size_t> outrun;  ///< the job that did too many steps in the time of one
   std::unique_ptr<cuda::Runtime> runtime;  ///< null while the lockstep runs
 
   std::vector<cuda::RankSetup> lockstep_ranks;

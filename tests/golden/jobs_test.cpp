@@ -1,0 +1,66 @@
+// Other jobs on the cluster: what is wrong with one of them is said, and none keeps a run going
+// that cannot end.
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "tests/golden/program.hpp"
+
+namespace shardsim {
+namespace {
+
+const std::string gpt2 = "workload: {model: gpt2, sequence_length: 256";
+
+/// Two jobs of GPT-2 on a node each; `other` and `rest` are further keys, YAML.
+ProgramRun run_two(const std::string& other, const std::string& rest,
+                   const std::string& options = "") {
+  const ScratchFolder folder;
+  const std::string file = folder.write(
+      "scenario.yaml", "name: two jobs\ncluster: {topology: dgx-h100, nodes: 2}\n" + gpt2 +
+                           "}\ntraining: {strategy: fsdp2}\njobs: [{name: a, nodes: [1], " + gpt2 +
+                           other + "}}]\n" + rest);
+  return run_program("run " + file + " --quiet --json - " + options);
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_CASE("a job that cannot go on ends the run, however long another job could go on") {
+  const ProgramRun dead = run_two("", "perturb: [{rank: 3, dies_at: 0 s}]\n");
+  CHECK(dead.status == 1);
+  CHECK(has(dead.messages, "rank 3 died at 0 s"));
+  const ProgramRun cut = run_two("", "perturb: [{link: \"node[0].gpu[0]\", bandwidth: 0 %}]\n");
+  CHECK(cut.status == 1);
+  CHECK(has(cut.messages, "no route: a collective needs 'node[0].gpu[0]'"));
+  const ProgramRun slow = run_two("", "cpu: {forward_op: 10 h}\n");
+  CHECK(slow.status == 1);
+  CHECK(has(slow.messages, "'a' does 10000 steps beside the scenario's own job"));
+  const ProgramRun fine = run_two("", "perturb: [{rank: 3, pause: {at: 0 s, length: 1 s}}]\n");
+  CHECK(fine.status == 0);
+}
+
+TEST_CASE("what is wrong with another job is said") {
+  const ProgramRun large = run_two(", micro_batch_size: 100000", "");
+  CHECK(large.status == 1);
+  CHECK(has(large.messages, "out of memory: job 'a' asks for"));
+  const ProgramRun cut = run_two("", "perturb: [{link: \"node[1].gpu[0]\", bandwidth: 0 %}]\n");
+  CHECK(cut.status == 0);
+  CHECK(has(cut.output, "job 'a' stands still: no route"));
+}
+
+TEST_CASE("jobs have names, each its own") {
+  const auto named = [](const std::string& first, const std::string& second) {
+    return run_program(
+        "run fsdp2-llama-3-8b-1xdgx-h100 --quiet --set cluster.nodes=3 --set 'jobs=[{name: " +
+        first + ", nodes: [1], " + gpt2 + "}}, {name: " + second + ", nodes: [2], " + gpt2 +
+        "}}]'");
+  };
+  CHECK(named("a", "b").status == 0);
+  CHECK(named("a", "a").status == 2);
+  CHECK(has(named("a", "a").messages, "a second job is called 'a'"));
+  CHECK(named("a", "\"\"").status == 2);
+}
+
+}  // namespace
+}  // namespace shardsim
