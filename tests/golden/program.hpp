@@ -24,6 +24,13 @@ inline constexpr bool allocations_throw = false;
 inline constexpr bool allocations_throw = true;
 #endif
 
+/// Whether a program starts at all where it may write no file: ThreadSanitizer's runtime does not.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool starts_without_files = false;
+#else
+inline constexpr bool starts_without_files = true;
+#endif
+
 /// A folder of its own that is gone with the object.
 class ScratchFolder {
  public:
