@@ -81,7 +81,7 @@ int refuse_word(const CommandLine& line, const std::string& word) {
                      : command ? fmt::format("there is no command '{}'", name)
                                : fmt::format("'{}' is one argument too many", name);
   if (!near.empty()) {
-    text += fmt::format(": did you mean '{}'?", near);
+    text += simcore::did_you_mean(near);
   } else if (command) {
     text += fmt::format(": expected one of {}", fmt::join(known, ", "));
   } else {
@@ -139,7 +139,10 @@ int run_application(int argc, const char* const* argv) {
   CommandLine line;
   add_commands(line);
   say_so_at_the_end_of_memory();
-  static_cast<void>(limit_memory({}));  // the default; a command may be told another
+  if (const auto limited = limit_memory({}); !limited) {  // a command may be told another limit
+    std::cerr << "shardsim: " << limited.error() << '\n';
+    return 2;
+  }
   try {
     line.root().parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -94,17 +94,23 @@ std::string memory_text(std::uint64_t bytes) {
   _exit(1);
 }
 
-[[noreturn]] void end_of_memory() {
-  if (const std::exception_ptr now = std::current_exception()) {
-    try {
-      std::rethrow_exception(now);
-    } catch (const std::bad_alloc&) {
-      static constexpr char text[] =
-          "shardsim: the run needs more memory than --max-memory allows; no output is written\n";
-      end_with(text, sizeof text - 1);
-    } catch (...) {
-    }
+/// Whether the exception that nobody caught is a want of memory.
+bool lacks_memory() {
+  const std::exception_ptr now = std::current_exception();
+  if (!now) return false;
+  try {
+    std::rethrow_exception(now);
+  } catch (const std::bad_alloc&) {
+    return true;
+  } catch (...) {
+    return false;
   }
+}
+
+[[noreturn]] void end_of_memory() {
+  static constexpr char text[] =
+      "shardsim: the run needs more memory than --max-memory allows; no output is written\n";
+  if (lacks_memory()) end_with(text, sizeof text - 1);
   std::abort();
 }
 

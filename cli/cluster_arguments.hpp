@@ -2,10 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -28,14 +27,28 @@ struct ClusterArguments {
 /// `--nodes`, `--gpus`, `--nccl-version`, `--env`, `--data`.
 void add_cluster_options(CLI::App& command, ClusterArguments& arguments);
 
-/// What the arguments ask for; `env` comes first. Nothing if something is wrong, which is then on
-/// standard error.
-std::optional<scenario::ClusterRequest> cluster_request(
-    const ClusterArguments& arguments, const std::map<std::string, std::string>& env);
+/// An option that sets a variable of NCCL: `--algo Ring`. Nothing is set where the value is empty.
+struct VariableOption {
+  std::string variable;
+  std::string option;
+  std::string value;
+};
 
-/// Null if something is wrong, which is then on standard error. `env` comes on top of the
-/// arguments'.
+/// A request of the command line, and where its parts stand there.
+struct PlacedRequest {
+  scenario::ClusterRequest request;
+  scenario::RequestPlaces places;
+};
+
+/// What the arguments ask for; `--env` overrides the options before it.
+PlacedRequest cluster_request(const ClusterArguments& arguments,
+                              const std::vector<VariableOption>& options,
+                              simcore::Diagnostics& diagnostics);
+
+/// Null if something is wrong, which is then on standard error in the name of `command`: "shardsim
+/// topology".
 std::unique_ptr<scenario::CollectiveCluster> load_cluster(
-    const ClusterArguments& arguments, const std::map<std::string, std::string>& env);
+    const ClusterArguments& arguments, const std::vector<VariableOption>& options,
+    std::string_view command);
 
 }  // namespace shardsim::cli

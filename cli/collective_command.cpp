@@ -19,6 +19,7 @@
 #include "cli/cluster_arguments.hpp"
 #include "cli/nccl_dump_files.hpp"
 #include "cli/output_target.hpp"
+#include "models/nccl/tuning_constants.hpp"
 #include "models/scenario/chunk_work_file.hpp"
 #include "models/scenario/collective_run.hpp"
 
@@ -119,14 +120,7 @@ class CollectiveCommand {
       std::cerr << "shardsim collective: --chunk-trace and --chunk-work need --fidelity chunk\n";
       return exit_bad_input;
     }
-    const auto differ = check_targets({{"the topology", arguments_.cluster.topology}},
-                                      {{"--json", arguments_.json},
-                                       {"--chunk-trace", arguments_.trace},
-                                       {"--chunk-work", arguments_.work}});
-    if (!differ) {
-      std::cerr << "shardsim collective: " << differ.error() << '\n';
-      return exit_bad_input;
-    }
+    if (!outputs_differ({})) return exit_bad_input;
     const bool messages =
         named().kind == CollectiveKind::alltoall || named().kind == CollectiveKind::sendrecv;
     if (messages && arguments_.fidelity == "model") {
@@ -143,16 +137,15 @@ class CollectiveCommand {
                    "smaller one first\n";
       return exit_bad_input;
     }
-    std::map<std::string, std::string> env;
-    if (!arguments_.algorithm.empty()) env["NCCL_ALGO"] = arguments_.algorithm;
-    if (!arguments_.protocol.empty()) env["NCCL_PROTO"] = arguments_.protocol;
+    const std::vector<VariableOption> options{{"NCCL_ALGO", "--algo", arguments_.algorithm},
+                                              {"NCCL_PROTO", "--proto", arguments_.protocol}};
     arguments_.cluster.limits = arguments_.budget.limits;
     Watchdog watchdog(deadline_, "collective");
-    cluster_ = load_cluster(arguments_.cluster, env);
-    if (!cluster_) return exit_bad_input;
-    const auto request = cluster_request(arguments_.cluster, env);
-    if (!request) return exit_bad_input;
-    request_ = *request;
+    cluster_ = load_cluster(arguments_.cluster, options, "shardsim collective");
+    if (!cluster_ || !outputs_differ(cluster_->setup.environment)) return exit_bad_input;
+    simcore::Diagnostics known;  // there is nothing that load_cluster() has not told
+    request_ = cluster_request(arguments_.cluster, options, known).request;
+    warn_of_type();
     auto made = scenario::CollectiveRun::make(*cluster_);
     if (!made) return fail(made.error());
     const auto rows = measure(*made, *begin, *end);
@@ -173,6 +166,27 @@ class CollectiveCommand {
   }
 
  private:
+  bool outputs_differ(const nccl::Environment& environment) const {
+    std::vector<NamedTarget> inputs = nccl_files_read(environment);
+    inputs.push_back({"the topology", arguments_.cluster.topology});
+    std::vector<NamedTarget> outputs = nccl_files_written(environment);
+    outputs.insert(outputs.begin(), {{"--json", arguments_.json},
+                                     {"--chunk-trace", arguments_.trace},
+                                     {"--chunk-work", arguments_.work}});
+    const auto differ = check_targets(inputs, outputs);
+    if (!differ) std::cerr << "shardsim collective: " << differ.error() << '\n';
+    return differ.has_value();
+  }
+
+  void warn_of_type() const {
+    const nccl::NcclVersion version = cluster_->setup.version;
+    if (!arguments_.type.starts_with("fp8") || version >= nccl::first_version_with_fp8) return;
+    std::cerr << fmt::format(
+        "shardsim collective: warning: NCCL {} has no type {}, which came with {}: it is timed as "
+        "any type of one byte\n",
+        nccl::to_text(version), arguments_.type, nccl::to_text(nccl::first_version_with_fp8));
+  }
+
   int fail(const std::string& why) const {
     std::cerr << "shardsim collective: " << why << '\n'
               << not_written({{"--json", arguments_.json},

@@ -36,10 +36,9 @@ void allow_only(CLI::Option& option, const std::vector<std::string>& values) {
   const CLI::Validator member(
       [values](const std::string& word) {
         if (std::ranges::find(values, word) != values.end()) return std::string();
-        const std::string near = simcore::nearest_spelling(word, values);
         return fmt::format("expected one of {}, found {}{}", fmt::join(values, ", "),
                            simcore::quote(word),
-                           near.empty() ? "" : fmt::format("; did you mean '{}'?", near));
+                           simcore::did_you_mean(simcore::nearest_spelling(word, values)));
       },
       "");
   option.type_name(fmt::format("{}", fmt::join(values, "|")))->check(member);

@@ -50,7 +50,7 @@ const CommandPage* find_page(const CommandPage& program, const std::vector<std::
     const std::string near = simcore::nearest_spelling(word, names);
     std::cerr << fmt::format("{}: there is no command '{}'", page->path, word);
     if (!near.empty()) {
-      std::cerr << fmt::format(": did you mean '{}'?", near);
+      std::cerr << simcore::did_you_mean(near);
     } else {
       std::cerr << fmt::format(": expected one of {}", fmt::join(names, ", "));
     }

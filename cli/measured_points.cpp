@@ -186,4 +186,6 @@ std::size_t MeasuredPoints::size() const {
   return count;
 }
 
+std::string measured_file(const std::string& argument) { return parse_selection(argument).file; }
+
 }  // namespace shardsim::cli

@@ -32,4 +32,7 @@ class MeasuredPoints {
   std::string text_;
 };
 
+/// The file that such an argument names.
+std::string measured_file(const std::string& argument);
+
 }  // namespace shardsim::cli

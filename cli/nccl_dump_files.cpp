@@ -2,11 +2,20 @@
 
 #include <ostream>
 
-#include "cli/output_target.hpp"
 #include "models/nccl/graph_xml.hpp"
 #include "models/nccl/topology_xml.hpp"
 
 namespace shardsim::cli {
+
+std::vector<NamedTarget> nccl_files_read(const nccl::Environment& environment) {
+  return {{"NCCL_TOPO_FILE", environment.topology_file.value_or("")},
+          {"NCCL_GRAPH_FILE", environment.graph_file.value_or("")}};
+}
+
+std::vector<NamedTarget> nccl_files_written(const nccl::Environment& environment) {
+  return {{"NCCL_TOPO_DUMP_FILE", environment.topology_dump_file.value_or("")},
+          {"NCCL_GRAPH_DUMP_FILE", environment.graph_dump_file.value_or("")}};
+}
 
 std::expected<void, std::string> write_nccl_dumps(const scenario::CollectiveCluster& cluster) {
   const nccl::Environment& environment = cluster.setup.environment;

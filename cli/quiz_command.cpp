@@ -221,12 +221,12 @@ class QuizCommand {
     const auto folders = find_data_directory(search);
     const auto folder = find_data_folder(search, "quiz");
     if (!folders || !folder) {
-      std::cerr << "shardsim: " << (folders ? folder.error() : folders.error()) << '\n';
+      std::cerr << "shardsim quiz: " << (folders ? folder.error() : folders.error()) << '\n';
       return false;
     }
     simcore::Diagnostics diagnostics;
     bank_ = quiz::load_question_bank(*folder, diagnostics);
-    std::cerr << simcore::to_text(diagnostics);
+    std::cerr << simcore::to_text(diagnostics, "shardsim quiz");
     runs_ = std::make_unique<quiz::EvidenceRuns>(
         scenario::DataFolders{folders->topologies, folders->scenarios});
     return bank_.has_value();

@@ -94,7 +94,8 @@ std::optional<std::vector<int>> parse_ranks(const std::string& text, int gpus) {
           item, gpus - 1);
       return std::nullopt;
     }
-    ranks.push_back(std::stoi(item));
+    const int rank = std::stoi(item);
+    if (std::ranges::find(ranks, rank) == ranks.end()) ranks.push_back(rank);
     at = comma + 1;
   }
   return ranks;
@@ -121,7 +122,7 @@ class RunCommand {
       return exit_bad_input;
     }
     Watchdog watchdog(deadline_, "run");
-    if (!outputs_differ()) return exit_bad_input;
+    if (!outputs_differ({})) return exit_bad_input;
     if (!arguments_.report.empty() && !report::has_pages()) {
       std::cerr << "shardsim run: --report: " << report::no_pages_message() << '\n';
       return exit_bad_input;
@@ -139,6 +140,7 @@ class RunCommand {
                      "expected a file for several --trace-ranks\n";
         return exit_bad_input;
       }
+      if (!outputs_differ(*ranks)) return exit_bad_input;
     }
     scenario::SimulationOptions options;
     options.trace_allocator = !arguments_.memory_snapshot.empty();
@@ -181,13 +183,19 @@ class RunCommand {
     }
   }
 
-  bool outputs_differ() const {
-    const auto differ = check_targets({{"the scenario", arguments_.scenario}},
-                                      {{"--json", arguments_.json},
-                                       {"--timeline", arguments_.timeline},
-                                       {"--trace", arguments_.trace},
-                                       {"--memory-snapshot", arguments_.memory_snapshot},
-                                       {"--report", arguments_.report}});
+  /// With several ranks, --trace goes to a file for each.
+  bool outputs_differ(const std::vector<int>& ranks) const {
+    std::vector<NamedTarget> outputs{{"--json", arguments_.json},
+                                     {"--timeline", arguments_.timeline},
+                                     {"--memory-snapshot", arguments_.memory_snapshot},
+                                     {"--report", arguments_.report}};
+    if (ranks.size() < 2) outputs.push_back({"--trace", arguments_.trace});
+    for (const int rank : ranks) {
+      if (ranks.size() < 2) break;
+      outputs.push_back(
+          {fmt::format("--trace of rank {}", rank), trace_file(arguments_.trace, rank, true)});
+    }
+    const auto differ = check_targets({{"the scenario", arguments_.scenario}}, outputs);
     if (!differ) std::cerr << "shardsim run: " << differ.error() << '\n';
     return differ.has_value();
   }
@@ -247,7 +255,7 @@ class RunCommand {
     const DataSearch search = current_data_search(data);
     const auto folders = find_data_directory(search);
     if (!folders) {
-      std::cerr << "shardsim: " << folders.error() << '\n';
+      std::cerr << "shardsim run: " << folders.error() << '\n';
       return false;
     }
     simcore::Diagnostics diagnostics;
@@ -265,7 +273,7 @@ class RunCommand {
       experiment_ = scenario::build_experiment(std::move(*loaded), options_, diagnostics);
     }
     residuals_ = read_residuals(search, diagnostics).value_or(scenario::ResidualTable{});
-    std::cerr << simcore::to_text(diagnostics);
+    std::cerr << simcore::to_text(diagnostics, "shardsim run");
     return experiment_.has_value() && !diagnostics.has_errors();
   }
 

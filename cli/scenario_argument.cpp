@@ -22,12 +22,12 @@ std::expected<fs::path, std::string> find_scenario(const std::string& text,
   for (const std::string& name : names) {
     if (name == text) return scenarios / (name + ".yaml");
   }
-  const std::string near = simcore::nearest_spelling(text, names);
+  const std::string near = simcore::nearest_name(text, names);
   return std::unexpected(
       fmt::format("there is no file and no shipped scenario {}{}", simcore::quote(text),
                   near.empty() ? fmt::format(": expected a YAML file, or one of the {} in {}",
                                              names.size(), scenarios.string())
-                               : fmt::format(": did you mean '{}'?", near)));
+                               : simcore::did_you_mean(near)));
 }
 
 }  // namespace shardsim::cli

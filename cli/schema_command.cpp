@@ -122,7 +122,7 @@ int print_output_schema(const std::string& name, const std::string& data_option)
   if (!data_option.empty()) data = data_option;
   const auto folder = find_data_folder(current_data_search(data), "schemas");
   if (!folder) {
-    std::cerr << "shardsim: " << folder.error() << '\n';
+    std::cerr << "shardsim schema: " << folder.error() << '\n';
     return exit_bad_input;
   }
   const std::filesystem::path file = *folder / (name + ".schema.json");
@@ -146,9 +146,9 @@ int print_schema(const SchemaArguments& arguments) {
     return print_output_schema(arguments.name, arguments.data);
   }
   const std::string near = simcore::nearest_spelling(arguments.name, names);
-  std::cerr << fmt::format("shardsim schema: there is no schema '{}': {}\n", arguments.name,
-                           near.empty() ? fmt::format("expected {}", fmt::join(names, ", "))
-                                        : fmt::format("did you mean '{}'?", near));
+  std::cerr << fmt::format("shardsim schema: there is no schema '{}'{}\n", arguments.name,
+                           near.empty() ? fmt::format(": expected {}", fmt::join(names, ", "))
+                                        : simcore::did_you_mean(near));
   return exit_bad_input;
 }
 

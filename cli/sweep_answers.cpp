@@ -123,7 +123,7 @@ std::optional<scenario::ClusterShape> shape_of(const scenario::LoadedScenario& s
   simcore::Diagnostics diagnostics;
   const auto experiment = scenario::build_experiment(scenario, setting.experiment, diagnostics);
   if (!experiment) {
-    std::cerr << simcore::to_text(diagnostics);
+    std::cerr << simcore::to_text(diagnostics, "shardsim sweep");
     return std::nullopt;
   }
   const std::int64_t nodes = std::max(1, experiment->graph.node_count());
@@ -142,21 +142,39 @@ scenario::Hold hold_of(const Question& question, const SweepArguments& arguments
 
 }  // namespace
 
+std::expected<void, std::string> check_prices(scenario::MetricId metric,
+                                              const SweepArguments& arguments) {
+  if (scenario::metrics[metric].section != "cost" || !arguments.prices.empty()) return {};
+  return std::unexpected(fmt::format(
+      "{} needs --prices, what an hour of a GPU costs: --prices list-2026, or a file of "
+      "your own",
+      scenario::metrics[metric].name()));
+}
+
 std::expected<Question, std::string> read_question(const SweepArguments& arguments) {
   Question question;
   if (!arguments.best.empty()) {
     const auto metric = scenario::find_metric(arguments.best);
     if (!metric) return std::unexpected("--best: " + metric.error());
+    if (auto priced = check_prices(*metric, arguments); !priced) {
+      return std::unexpected("--best: " + priced.error());
+    }
     question.best = *metric;
   }
   for (const std::string& text : arguments.subject_to) {
     auto constraint = scenario::parse_constraint(text);
     if (!constraint) return std::unexpected("--subject-to: " + constraint.error());
+    if (auto priced = check_prices(constraint->metric, arguments); !priced) {
+      return std::unexpected("--subject-to: " + priced.error());
+    }
     question.constraints.push_back(std::move(*constraint));
   }
   if (!arguments.target.empty()) {
     auto target = scenario::parse_constraint(arguments.target);
     if (!target) return std::unexpected("--target: " + target.error());
+    if (auto priced = check_prices(target->metric, arguments); !priced) {
+      return std::unexpected("--target: " + priced.error());
+    }
     question.constraints.push_back(*target);
     question.target = std::move(*target);
   }

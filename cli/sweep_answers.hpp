@@ -24,6 +24,10 @@ struct Question {
   std::vector<scenario::Constraint> constraints;  ///< the target's among them
 };
 
+/// A figure of cost needs prices; the error says so.
+std::expected<void, std::string> check_prices(scenario::MetricId metric,
+                                              const SweepArguments& arguments);
+
 std::expected<Question, std::string> read_question(const SweepArguments& arguments);
 
 /// Axes for a question that comes without any.

@@ -1,6 +1,7 @@
 #include "cli/sweep_command.hpp"
 
 #include <algorithm>
+#include <expected>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -10,9 +11,11 @@
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "cli/measured_points.hpp"
 #include "cli/output_target.hpp"
 #include "cli/points_status.hpp"
 #include "cli/shard_environment.hpp"
@@ -85,7 +88,9 @@ class SweepCommand {
     }
     if (!arguments_.submit.empty()) return submit();
     if (question_.target) return answer_target();
-    name_shard_files();
+    if (name_shard_files()) {
+      if (const auto differ = outputs_differ(); !differ) return complain(differ.error());
+    }
     return run_points();
   }
 
@@ -94,10 +99,7 @@ class SweepCommand {
   std::string check() const {
     const std::string& json = arguments_.json;
     const std::string& csv = arguments_.csv;
-    const auto differ =
-        check_targets({{"the scenario", arguments_.scenario}},
-                      {{"--json", json}, {"--csv", csv}, {"--report", arguments_.report}});
-    if (!differ) return differ.error();
+    if (const auto differ = outputs_differ(); !differ) return differ.error();
     if (!arguments_.report.empty() && !report::has_pages()) {
       return "--report: " + report::no_pages_message();
     }
@@ -111,8 +113,25 @@ class SweepCommand {
     if (!arguments_.plot.empty()) {
       const auto metric = scenario::find_metric(arguments_.plot);
       if (!metric) return "--plot: " + metric.error();
+      if (const auto priced = check_prices(*metric, arguments_); !priced) {
+        return "--plot: " + priced.error();
+      }
     }
     return {};
+  }
+
+  /// Points are gathered in a file of their own until CSV is complete.
+  std::expected<void, std::string> outputs_differ() const {
+    std::vector<NamedTarget> inputs{{"the scenario", arguments_.scenario},
+                                    {"--prices", arguments_.prices}};
+    for (const std::string& one : arguments_.measured) {
+      inputs.push_back({"--measured", measured_file(one)});
+    }
+    std::vector<NamedTarget> outputs{
+        {"--json", arguments_.json}, {"--csv", arguments_.csv}, {"--report", arguments_.report}};
+    const std::string journal = journal_file(arguments_.json, arguments_.csv);
+    if (journal != arguments_.json) outputs.push_back({"the points of --csv", journal});
+    return check_targets(inputs, outputs);
   }
 
   std::string check_submission() const {
@@ -164,13 +183,15 @@ class SweepCommand {
     return {};
   }
 
-  void name_shard_files() {
-    if (session_->shard_from.empty() || session_->shard.of == 1) return;
+  /// Whether outputs go to files of the part's own.
+  bool name_shard_files() {
+    if (session_->shard_from.empty() || session_->shard.of == 1) return false;
     arguments_.json = shard_file(arguments_.json, session_->shard);
     arguments_.csv = shard_file(arguments_.csv, session_->shard);
     arguments_.report = shard_file(arguments_.report, session_->shard);
     std::cerr << fmt::format("shardsim sweep: part {} of {}, taken from {}\n",
                              session_->shard.number, session_->shard.of, session_->shard_from);
+    return true;
   }
 
   int run_points() {

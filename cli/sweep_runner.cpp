@@ -86,6 +86,7 @@ void start_threads(std::vector<std::jthread>& threads, std::size_t count, Shared
   try {
     for (std::size_t i = 0; i < count; ++i) threads.emplace_back([&shared] { work(shared); });
   } catch (const std::system_error&) {
+    return;  // there are no more; those that run, and this one, do all of the work
   }
 }
 
@@ -96,9 +97,9 @@ scenario::PointOutcome run_within_memory(const scenario::SweepPlan& plan, std::i
   try {
     return scenario::run_point(plan, index, setting);
   } catch (const std::bad_alloc&) {
+    return scenario::failed_point(
+        plan, index, {"over_budget", "the run needs more memory than --max-memory allows"});
   }
-  return scenario::failed_point(
-      plan, index, {"over_budget", "the run needs more memory than --max-memory allows"});
 }
 
 SweepRun run_missing_points(const SweepJob& job, SweepJournal& journal) {

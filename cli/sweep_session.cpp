@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/comparable_runs.hpp"
 #include "cli/data_directory.hpp"
@@ -75,7 +76,7 @@ class SessionBuilder {
 
   std::optional<SweepSession> build(const AxesFrom& further_axes) {
     const bool good = find_data() && read_prices() && read_measured() && plan(further_axes);
-    std::cerr << simcore::to_text(diagnostics_);
+    std::cerr << simcore::to_text(diagnostics_, "shardsim sweep");
     if (!good || diagnostics_.has_errors() || !find_shard()) return std::nullopt;
     return std::move(made_);
   }
@@ -87,7 +88,7 @@ class SessionBuilder {
     const DataSearch search = current_data_search(data);
     const auto folders = find_data_directory(search);
     if (!folders) {
-      std::cerr << "shardsim: " << folders.error() << '\n';
+      std::cerr << "shardsim sweep: " << folders.error() << '\n';
       return false;
     }
     made_.data_folder = arguments_.data;
@@ -107,12 +108,26 @@ class SessionBuilder {
     if (arguments_.prices.empty()) return true;
     fs::path file = arguments_.prices;
     if (!arguments_.prices.contains('/') && !arguments_.prices.ends_with(".yaml")) {
-      file = made_.setting.experiment.data.scenarios / "prices" / (arguments_.prices + ".yaml");
+      const fs::path folder = made_.setting.experiment.data.scenarios / "prices";
+      const std::vector<std::string> lists = simcore::file_stems(folder, ".yaml");
+      if (std::ranges::find(lists, arguments_.prices) == lists.end()) return refuse_prices(lists);
+      file = folder / (arguments_.prices + ".yaml");
     }
     made_.setting.prices = simcore::read_config_file<scenario::PriceList>(file, diagnostics_);
     if (!made_.setting.prices) return false;
     salt_ = scenario::hash_text(simcore::print_value(*made_.setting.prices), salt_);
     return true;
+  }
+
+  bool refuse_prices(const std::vector<std::string>& lists) {
+    diagnostics_.error(
+        {},
+        fmt::format(
+            "--prices: there is no list {}: expected {}, or a file NAME.yaml that says what "
+            "an hour of a GPU costs, e.g. `gpus: {{H100-SXM5-80GB: {{per_gpu_hour: 2.95}}}}`",
+            simcore::quote(arguments_.prices), fmt::join(lists, ", ")),
+        simcore::nearest_name(arguments_.prices, lists));
+    return false;
   }
 
   bool read_measured() {

@@ -3,6 +3,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cli/budget.hpp"
 #include "cli/cluster_arguments.hpp"
@@ -24,8 +25,17 @@ struct TopologyArguments {
 };
 
 int run(const TopologyArguments& arguments) {
-  const auto cluster = load_cluster(arguments.cluster, {});
+  const auto cluster = load_cluster(arguments.cluster, {}, "shardsim topology");
   if (!cluster) return exit_bad_input;
+  const nccl::Environment& environment = cluster->setup.environment;
+  std::vector<NamedTarget> inputs = nccl_files_read(environment);
+  inputs.push_back({"the topology", arguments.cluster.topology});
+  std::vector<NamedTarget> outputs = nccl_files_written(environment);
+  outputs.insert(outputs.begin(), {{"--json", arguments.json}, {"--dot", arguments.dot}});
+  if (const auto differ = check_targets(inputs, outputs); !differ) {
+    std::cerr << "shardsim topology: " << differ.error() << '\n';
+    return exit_bad_input;
+  }
   bool written = true;
   if (const auto done = write_nccl_dumps(*cluster); !done) {
     std::cerr << "shardsim topology: " << done.error() << '\n';

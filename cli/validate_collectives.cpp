@@ -33,7 +33,7 @@ std::optional<scenario::ValidationReport> collectives_report(const CollectiveFil
         scenario::CollectiveTables::read(std::move(points), std::move(descriptions), diagnostics);
   }
   auto rules = simcore::read_config_file<scenario::CollectiveRules>(files.rules, diagnostics);
-  std::cerr << simcore::to_text(diagnostics);
+  std::cerr << simcore::to_text(diagnostics, "shardsim validate");
   if (!tables || !rules || diagnostics.has_errors()) return std::nullopt;
   scenario::CollectivesValidation options;
   options.rules = std::move(*rules);

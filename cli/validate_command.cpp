@@ -72,6 +72,11 @@ std::optional<scenario::TrainingTable> read_table(const std::string& file,
   return scenario::TrainingTable::read(std::move(source), diagnostics);
 }
 
+/// Beside the log of a reference run.
+std::string setup_file(const std::string& log) {
+  return std::filesystem::path(log).replace_extension(".json").string();
+}
+
 class ValidateCommand {
  public:
   explicit ValidateCommand(ValidateArguments arguments) : arguments_(std::move(arguments)) {}
@@ -94,7 +99,11 @@ class ValidateCommand {
                                     {"--oom", arguments_.oom},
                                     {"--collectives", arguments_.collectives},
                                     {"--tables", arguments_.tables}};
-    for (const std::string& log : arguments_.references) inputs.push_back({"--reference", log});
+    inputs.push_back({"--rules", arguments_.rules});
+    for (const std::string& log : arguments_.references) {
+      inputs.push_back({"--reference", log});
+      inputs.push_back({"the setup of --reference", setup_file(log)});
+    }
     const auto differ = check_targets(inputs, {{"--json", arguments_.json},
                                                {"--residuals", arguments_.residuals},
                                                {"--report", arguments_.report}});
@@ -197,7 +206,7 @@ class ValidateCommand {
     } else {
       table_.reset();
     }
-    std::cerr << simcore::to_text(diagnostics);
+    std::cerr << simcore::to_text(diagnostics, "shardsim validate");
     return table_.has_value() && !diagnostics.has_errors();
   }
 
@@ -206,7 +215,7 @@ class ValidateCommand {
     if (const auto source = read_source(arguments_.scaling, diagnostics)) {
       scaling_ = scenario::validate_scaling(source, report, diagnostics);
     }
-    std::cerr << simcore::to_text(diagnostics);
+    std::cerr << simcore::to_text(diagnostics, "shardsim validate");
     return scaling_.has_value();
   }
 
@@ -214,7 +223,7 @@ class ValidateCommand {
     simcore::Diagnostics diagnostics;
     const auto table = read_table(arguments_.oom, diagnostics);
     if (table) scenario::check_rules(options_.rules, *table, diagnostics);
-    std::cerr << simcore::to_text(diagnostics);
+    std::cerr << simcore::to_text(diagnostics, "shardsim validate");
     if (!table || diagnostics.has_errors()) return false;
     ProgressLine progress("runs out of memory");
     options_.progress = [&progress](double share) { progress.update(share); };
@@ -229,7 +238,7 @@ class ValidateCommand {
     if (!arguments_.data.empty()) data = arguments_.data;
     const auto folder = find_data_folder(current_data_search(data), "validation");
     if (!folder) {
-      std::cerr << "shardsim: " << folder.error() << '\n';
+      std::cerr << "shardsim validate: " << folder.error() << '\n';
       return false;
     }
     const auto made =
@@ -249,8 +258,7 @@ class ValidateCommand {
     for (const std::string& file : arguments_.references) {
       auto source = read_source(file, diagnostics);
       if (!source) continue;
-      auto setup = scenario::read_chunk_work_setup(
-          std::filesystem::path(file).replace_extension(".json").string(), diagnostics);
+      auto setup = scenario::read_chunk_work_setup(setup_file(file), diagnostics);
       if (!setup) continue;
       auto log = scenario::ReferenceLog::read(std::move(source), std::move(*setup), diagnostics);
       if (log) logs.push_back(std::move(*log));
@@ -258,7 +266,7 @@ class ValidateCommand {
     if (!diagnostics.has_errors()) {
       references_ = scenario::validate_references(logs, options_.data, diagnostics);
     }
-    std::cerr << simcore::to_text(diagnostics);
+    std::cerr << simcore::to_text(diagnostics, "shardsim validate");
     if (!references_ || diagnostics.has_errors()) return false;
     const scenario::ValidationReport& times = references_->times;
     report.rows.insert(report.rows.end(), times.rows.begin(), times.rows.end());
@@ -272,7 +280,7 @@ class ValidateCommand {
     const DataSearch search = current_data_search(data);
     const auto folders = find_data_directory(search);
     if (!folders) {
-      std::cerr << "shardsim: " << folders.error() << '\n';
+      std::cerr << "shardsim validate: " << folders.error() << '\n';
       return false;
     }
     options_.data.topologies = folders->topologies;
@@ -283,7 +291,7 @@ class ValidateCommand {
     if (!arguments_.rules.empty()) return true;
     const auto folder = find_data_folder(search, "validation");
     if (!folder) {
-      std::cerr << "shardsim: " << folder.error() << '\n';
+      std::cerr << "shardsim validate: " << folder.error() << '\n';
       return false;
     }
     options_.rules_file = *folder / "training_rules.yaml";

@@ -78,6 +78,10 @@ void trim_around_caret(ShownLine& shown) {
   if (cut_end) shown.columns.emplace_back("...");
 }
 
+std::string question(std::string_view near) {
+  return fmt::format("did you mean '{}'?", printable(near));
+}
+
 std::string source_line(const SourceLocation& where, const std::string& suggestion) {
   ShownLine shown = lay_out(line_of(where.source->text, where.line), where.column);
   trim_around_caret(shown);
@@ -85,7 +89,7 @@ std::string source_line(const SourceLocation& where, const std::string& suggesti
   std::string text = fmt::format("{:>5} | {}\n", number, fmt::join(shown.columns, ""));
   text += fmt::format("{:>{}} | {:>{}}", "", std::max<std::size_t>(5, number.size()), "^",
                       shown.caret + 1);
-  if (!suggestion.empty()) text += fmt::format(" did you mean '{}'?", printable(suggestion));
+  if (!suggestion.empty()) text += " " + question(suggestion);
   return text + "\n";
 }
 
@@ -129,26 +133,30 @@ void Diagnostics::warning(const SourceLocation& where, std::string message,
   all_.push_back({Severity::warning, where, std::move(message), std::move(suggestion)});
 }
 
-std::string to_text(const Diagnostic& diagnostic) {
+std::string to_text(const Diagnostic& diagnostic, std::string_view speaker) {
   const SourceLocation& where = diagnostic.where;
   std::string text;
   if (where.source) text += printable(where.source->name) + ":";
   if (where.source && where.line > 0) text += fmt::format("{}:{}:", where.line, where.column);
+  const bool spoken = text.empty() && !speaker.empty();
+  if (spoken) text = fmt::format("{}:", speaker);
   if (!text.empty()) text += ' ';
-  text += diagnostic.severity == Severity::error ? "error: " : "warning: ";
+  if (diagnostic.severity == Severity::warning) {
+    text += "warning: ";
+  } else if (!spoken) {
+    text += "error: ";
+  }
   text += printable(diagnostic.message);
   const bool show_line = where.source && where.line > 0 && where.column > 0;
-  if (!show_line && !diagnostic.suggestion.empty()) {
-    text += fmt::format("; did you mean '{}'?", printable(diagnostic.suggestion));
-  }
+  if (!show_line) text += did_you_mean(diagnostic.suggestion);
   text += '\n';
   if (show_line) text += source_line(where, diagnostic.suggestion);
   return text;
 }
 
-std::string to_text(const Diagnostics& diagnostics) {
+std::string to_text(const Diagnostics& diagnostics, std::string_view speaker) {
   std::string text;
-  for (const Diagnostic& diagnostic : diagnostics.all()) text += to_text(diagnostic);
+  for (const Diagnostic& diagnostic : diagnostics.all()) text += to_text(diagnostic, speaker);
   if (diagnostics.error_count() > max_stored) {
     text += fmt::format("... and {} more errors\n", diagnostics.error_count() - max_stored);
   }
@@ -182,6 +190,27 @@ std::string nearest_spelling(std::string_view word, const std::vector<std::strin
     }
   }
   return best;
+}
+
+std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates) {
+  if (std::string near = nearest_spelling(word, candidates); !near.empty()) return near;
+  constexpr std::size_t telling = 4;
+  const std::string folded = lower(word);
+  std::string longer;   // candidates that contain the word
+  std::string shorter;  // candidates that the word contains
+  for (const std::string& candidate : candidates) {
+    const std::string name = lower(candidate);
+    if (folded.size() >= telling && name.contains(folded)) {
+      if (longer.empty() || candidate.size() < longer.size()) longer = candidate;
+    } else if (name.size() >= telling && folded.contains(name)) {
+      if (candidate.size() > shorter.size()) shorter = candidate;
+    }
+  }
+  return longer.empty() ? shorter : longer;
+}
+
+std::string did_you_mean(std::string_view near) {
+  return near.empty() ? std::string() : "; " + question(near);
 }
 
 }  // namespace shardsim::simcore

@@ -49,8 +49,11 @@ class Diagnostics {
 
 /// "file:line:column: error: message", the source line, a caret under the column, and
 /// "did you mean 'x'?" where there is a suggestion. Ends with a newline.
-std::string to_text(const Diagnostic& diagnostic);
-std::string to_text(const Diagnostics& diagnostics);
+///
+/// Where a message has no place, `speaker` says whose it is: "shardsim run: message", or
+/// "shardsim run: warning: message".
+std::string to_text(const Diagnostic& diagnostic, std::string_view speaker = {});
+std::string to_text(const Diagnostics& diagnostics, std::string_view speaker = {});
 
 /// `text` in single quotes, shortened if long: for messages.
 std::string quote(std::string_view text);
@@ -59,5 +62,13 @@ std::string quote(std::string_view text);
 /// unless it decides a tie), or empty if none is close (at most a third of the word's length, at
 /// least 1).
 std::string nearest_spelling(std::string_view word, const std::vector<std::string>& candidates);
+
+/// For names made of parts, `fsdp2-llama-2-7b-4xdgx-h100`: the nearest spelling or, where none is
+/// near, the shortest candidate that contains the word, or the longest that the word contains (case
+/// counts nothing; what is shorter than four characters is in too many names).
+std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates);
+
+/// The end of a message: "; did you mean 'x'?", or nothing where nothing is near.
+std::string did_you_mean(std::string_view near);
 
 }  // namespace shardsim::simcore

@@ -113,9 +113,8 @@ std::string unknown_unit(std::string_view symbol, std::string_view text, const Q
   for (const QuantityUnit& unit : kind.units) symbols.emplace_back(unit.symbol);
   std::string near = rate_spelling(symbol);
   if (std::ranges::find(symbols, near) == symbols.end()) near = nearest_spelling(symbol, symbols);
-  std::string message = fmt::format("unknown unit {} in {}", quote(symbol), quote(text));
-  if (!near.empty()) message += fmt::format("; did you mean '{}'?", near);
-  return message + fmt::format(" (units: {})", fmt::join(symbols, ", "));
+  return fmt::format("unknown unit {} in {}{} (units: {})", quote(symbol), quote(text),
+                     did_you_mean(near), fmt::join(symbols, ", "));
 }
 
 std::expected<Parsed, std::string> split(std::string_view whole, const QuantityKind& kind) {

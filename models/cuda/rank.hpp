@@ -31,11 +31,11 @@ class Rank {
 
   /// Lets the CPU and the streams go as far as they can at the present time.
   void run();
-  void on_event(RankEvent kind, std::uint32_t stream);
+  void on_event(RankEvent kind, std::uint32_t index);
   /// All members of the collective running on the communicator have arrived.
-  void collective_moves(CommunicatorId communicator);
+  void collective_moves(CommunicatorId id);
   /// The collective running on the communicator ends now.
-  void collective_ended(CommunicatorId communicator);
+  void collective_ended(CommunicatorId id);
 
   bool finished() const { return cpu_state_ == CpuState::finished && idle(); }
   /// See Runtime::can_go_on.
@@ -119,7 +119,7 @@ class Rank {
   void publish_actions();
 
   // Streams
-  void push(std::uint32_t stream, const Issued& issued);
+  void push(std::uint32_t index, const Issued& issued);
   void pop(Stream& stream);
   void progress(std::uint32_t index);
   bool try_start(std::uint32_t index, const Issued& front);

@@ -35,7 +35,7 @@ std::string joined(const std::vector<std::string>& names) {
 
 std::optional<fs::path> find_file(std::string_view name, const std::vector<fs::path>& search_path) {
   for (const fs::path& folder : search_path) {
-    const fs::path candidate = folder / (std::string(name) + std::string(extension));
+    fs::path candidate = folder / (std::string(name) + std::string(extension));
     if (simcore::is_text_file(candidate)) return candidate;
   }
   return std::nullopt;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cassert>
+#include <type_traits>
 
 namespace shardsim::gpu {
 namespace {
@@ -9,27 +10,27 @@ namespace {
 using simcore::Fraction;
 using simcore::SimTime;
 
-template <class T>
-const std::optional<T>& entry_of(const std::optional<T>& fp32, const std::optional<T>& tf32,
-                                 const std::optional<T>& bf16, const std::optional<T>& fp16,
-                                 const std::optional<T>& fp8, DataType type) {
+/// What a table has for a type; null: nothing.
+template <class Entry, class Table>
+const Entry* entry_of(const Table& table, DataType type) {
+  const auto given = [](const std::optional<Entry>& entry) { return entry ? &*entry : nullptr; };
   switch (type) {
     case DataType::fp32:
-      return fp32;
+      break;
     case DataType::tf32:
-      return tf32;
+      return given(table.tf32);
     case DataType::bf16:
-      return bf16;
+      return given(table.bf16);
     case DataType::fp16:
-      return fp16;
+      return given(table.fp16);
     case DataType::fp8:
-      return fp8;
+      return given(table.fp8);
   }
-  return fp32;
-}
-
-const std::optional<GemmConstants>& entry_of(const GemmTable& table, DataType type) {
-  return entry_of(table.fp32, table.tf32, table.bf16, table.fp16, table.fp8, type);
+  if constexpr (std::is_same_v<Entry, decltype(table.fp32)>) {
+    return &table.fp32;  // required
+  } else {
+    return given(table.fp32);
+  }
 }
 
 /// The type itself, then its neighbours from near to far.
@@ -229,20 +230,18 @@ void GpuSpec::describe(simcore::Fields<GpuSpec>& fields) {
 }
 
 bool GpuSpec::supports(DataType type) const {
-  return entry_of<simcore::FlopRate>(peak.fp32, peak.tf32, peak.bf16, peak.fp16, peak.fp8, type)
-      .has_value();
+  return entry_of<simcore::FlopRate>(peak, type) != nullptr;
 }
 
 simcore::FlopRate GpuSpec::peak_rate(DataType type) const {
-  return entry_of<simcore::FlopRate>(peak.fp32, peak.tf32, peak.bf16, peak.fp16, peak.fp8, type)
-      .value_or(peak.fp32);
+  const simcore::FlopRate* rate = entry_of<simcore::FlopRate>(peak, type);
+  return rate != nullptr ? *rate : peak.fp32;
 }
 
 const GemmConstants& GpuSpec::gemm_constants(DataType type) const {
   const GemmConstants* found = nullptr;
   for (const DataType candidate : nearest_types(type)) {
-    const auto& entry = entry_of(gemm, candidate);
-    if (!found && entry) found = &*entry;
+    if (found == nullptr) found = entry_of<GemmConstants>(gemm, candidate);
   }
   assert(found != nullptr);
   return *found;

@@ -352,9 +352,11 @@ class Reader {
   }
 
   void read_policy(const std::string& text) {
-    const bool most = text.starts_with("MAX:") && parse_number(text.substr(4)).value_or(0) > 0;
+    const auto count = text.starts_with("MAX:") ? parse_number(text.substr(4)) : std::nullopt;
+    const bool most = count && *count >= 1 && *count <= most_int;
     if (text != "AUTO" && text != "ALL" && !most) {
-      return error("NCCL_NETDEVS_POLICY", "AUTO, ALL or MAX:n", text);
+      return error("NCCL_NETDEVS_POLICY",
+                   fmt::format("AUTO, ALL or MAX:n with n from 1 to {}", most_int), text);
     }
     out.netdevs_policy = text;
   }

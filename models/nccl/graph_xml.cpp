@@ -84,11 +84,25 @@ class GraphReader {
         pass_over(child, element);
       }
     }
+    check_rates(element, graph);
     if (graph.channel_count() != count) {
       diagnostics_.error(element.where, fmt::format("nchannels is {}, but {} <channel> follow",
                                                     count, graph.channel_count()));
     }
     return graph;
+  }
+
+  /// A graph without channels is one that was not found, and has no rate.
+  void check_rates(const XmlElement& element, const ChannelGraph& graph) {
+    if (graph.channels.empty()) return;
+    const auto check = [&](const char* name, float gbytes_per_second) {
+      if (gbytes_per_second > 0) return;
+      diagnostics_.error(element.where, fmt::format("attribute '{}' of <graph> is 0: expected more "
+                                                    "where there are channels",
+                                                    name));
+    };
+    check("speedintra", graph.intra_gbytes_per_second);
+    if (options_.several_nodes) check("speedinter", graph.inter_gbytes_per_second);
   }
 
   static float rate(const XmlFields& fields, std::string_view name) {

@@ -10,6 +10,7 @@
 #include "models/nccl/nic_filter.hpp"
 #include "models/nccl/planning_options.hpp"
 #include "models/nccl/sockets.hpp"
+#include "models/nccl/tuning_constants.hpp"
 
 namespace shardsim::nccl {
 
@@ -251,7 +252,6 @@ std::optional<NcclSetup> read_setup(const std::string& version,
                                     const VariablePlaces& variable_places,
                                     simcore::Diagnostics& diagnostics) {
   const auto parsed = parse_nccl_version(version);
-  constexpr NcclVersion oldest{18, 0};
   if (!parsed) {
     diagnostics.error(
         version_where,
@@ -260,11 +260,18 @@ std::optional<NcclSetup> read_setup(const std::string& version,
   }
   NcclSetup setup;
   setup.version = *parsed;
-  if (setup.version < oldest) {
+  if (setup.version < oldest_version) {
     diagnostics.warning(
         version_where,
         fmt::format("NCCL {} is taken as 2.18, the oldest whose decisions are known", version));
-    setup.version = oldest;
+    setup.version = oldest_version;
+  }
+  if (setup.version > newest_version) {
+    diagnostics.warning(
+        version_where,
+        fmt::format("NCCL {} is newer than {}, the newest whose decisions are known: it is taken "
+                    "to decide as that does",
+                    version, to_text(newest_version)));
   }
   setup.environment = read_environment(variables, setup.version, variable_places, diagnostics);
   return diagnostics.has_errors() ? std::nullopt : std::optional(std::move(setup));

@@ -17,6 +17,8 @@ namespace shardsim::nccl {
 /// First and last version whose choices are modelled.
 inline constexpr NcclVersion oldest_version{18, 0};
 inline constexpr NcclVersion newest_version{30, 7};
+/// First version with ncclFloat8e4m3 and ncclFloat8e5m2. Source: nccl.h of 2.24.
+inline constexpr NcclVersion first_version_with_fp8{24, 0};
 
 /// What one hop of an algorithm passes.
 enum class HopKind : std::uint8_t { nvlink, pcie, network };

@@ -53,9 +53,8 @@ std::optional<std::int32_t> parse_index(std::string_view text) {
 }
 
 std::string unknown_word(std::string_view word) {
-  const std::string near = simcore::nearest_spelling(word, device_words());
   return fmt::format("'{}' is no kind of device{}", word,
-                     near.empty() ? "" : fmt::format("; did you mean '{}'?", near));
+                     simcore::did_you_mean(simcore::nearest_spelling(word, device_words())));
 }
 
 std::string malformed(std::string_view name) {

@@ -155,12 +155,14 @@ void MaxMinSolver::collect(double bound) {
   std::size_t patience = graph_.classes().size() / 4;
   bool all = false;
   std::size_t seen = 0;
-  for (std::size_t i = 0; i < reached_.size(); ++i) {  // grows on the way
-    collect_class(reached_[i], bound);
+  std::size_t at = 0;
+  while (at < reached_.size()) {  // grows on the way
+    collect_class(reached_[at++], bound);
     for (; seen < affected_.size() && !all; ++seen) {
       if (seen == patience) {
         patience *= 2;
-        if ((all = reach_all(bound))) break;
+        all = reach_all(bound);
+        if (all) break;
       }
       for (const VariableUse& use : graph_.uses(affected_[seen])) {
         if (work_[use.link_class].mark == open_mark_) continue;

@@ -362,7 +362,7 @@ NodeLimit node_limit(const TopologySpec& spec, const SizeLimits& limits) {
   const NodeSpec& node = spec.node;
   const std::int64_t devices =
       node.gpus + node.switch_count() + node.cpu_count() + node.nic_count() + 1;
-  NodeLimit limit{std::max<std::int64_t>(limits.devices / devices, 1),
+  NodeLimit limit{limits.devices / devices,
                   fmt::format("more than {} devices take --max-devices", limits.devices)};
   if (spec.fabric.max_nodes && *spec.fabric.max_nodes <= limit.nodes) {
     limit = {*spec.fabric.max_nodes, "its max_nodes"};
@@ -410,7 +410,10 @@ bool check_size(const TopologySpec& spec, const ClusterSize& size,
                                   "one group at most, found {}",
                                   spec.name, spec.fabric.nodes_per_leaf, size.nodes));
   }
-  if (size.nodes < 1 || size.nodes > limit.nodes) {
+  if (limit.nodes == 0) {
+    diagnostics.error(size.nodes_where, fmt::format("one node of topology '{}' is too many: {}",
+                                                    spec.name, limit.reason));
+  } else if (size.nodes < 1 || size.nodes > limit.nodes) {
     diagnostics.error(size.nodes_where,
                       fmt::format("topology '{}' takes 1 to {} nodes ({}), found {}", spec.name,
                                   limit.nodes, limit.reason, size.nodes));

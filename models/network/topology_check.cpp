@@ -31,9 +31,11 @@ class Report {
     const simcore::ConfigNode* node = root_;
     while (!path.empty()) {
       const std::size_t end = std::min(path.find_first_of(".["), path.size());
-      const simcore::ConfigNode* next = node->find(path.substr(0, end));
+      const std::string_view key = path.substr(0, end);
+      const simcore::ConfigNode* next = node->find(key);
+      if (!next) return node->where_key(key);
       path.remove_prefix(end);
-      if (next && path.starts_with('[')) {
+      if (path.starts_with('[')) {
         const std::size_t close = path.find(']');
         std::size_t index = 0;
         std::from_chars(path.data() + 1, path.data() + close, index);

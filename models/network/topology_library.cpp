@@ -29,7 +29,7 @@ bool is_path(std::string_view name) {
 std::optional<fs::path> find_file(std::string_view name, const std::vector<fs::path>& search_path) {
   if (is_path(name)) return fs::path(name);
   for (const fs::path& folder : search_path) {
-    const fs::path file = folder / fmt::format("{}.yaml", name);
+    fs::path file = folder / fmt::format("{}.yaml", name);
     if (simcore::is_text_file(file)) return file;
   }
   return std::nullopt;
@@ -53,23 +53,18 @@ void report_nothing_to_remove(const ConfigNode& base, const ConfigEntry& change,
       simcore::nearest_spelling(change.key, keys));
 }
 
-/// What is wrong with the map as a whole is said to be at `where` from now on.
-void place_at(ConfigNode& map, const simcore::SourceLocation& where) {
-  ConfigNode placed = ConfigNode::make_map(where);
-  placed.entries() = std::move(map.entries());
-  map = std::move(placed);
-}
-
 /// Puts the keys of `changes` into `base`; maps are merged, null removes, all else replaces. What
-/// the merged map lacks is the fault of the changes: of the last null, if there is one.
+/// the merged map lacks is the fault of the changes: of the null that removed it, if there is one,
+/// and where no key tells which that is, of the last.
 void merge(ConfigNode& base, const ConfigNode& changes, simcore::Diagnostics& diagnostics) {
-  place_at(base, changes.where());
+  base.place_at(changes.where());
   for (const ConfigEntry& change : changes.entries()) {
     if (change.value.is_null()) {
-      const auto removed =
-          std::erase_if(base.entries(), [&](const auto& entry) { return entry.key == change.key; });
-      if (removed == 0) report_nothing_to_remove(base, change, diagnostics);
-      if (removed > 0) place_at(base, change.value.where());
+      if (base.remove(change.key, change.value.where())) {
+        base.place_at(change.value.where());
+      } else {
+        report_nothing_to_remove(base, change, diagnostics);
+      }
       continue;
     }
     ConfigNode* old = base.find(change.key);
@@ -107,7 +102,7 @@ std::optional<ConfigNode> read_tree(const fs::path& file, const std::vector<fs::
     return std::nullopt;
   }
   std::optional<ConfigNode> base = read_tree(*base_file, search_path, open, diagnostics);
-  if (!base) return std::nullopt;
+  if (!base || !base->is_map()) return base;  // of what is no map the reader says so, where it is
   merge(*base, *tree, diagnostics);
   return base;
 }

@@ -158,7 +158,8 @@ void NicChange::describe(simcore::Fields<NicChange>& fields) {
 
 std::unique_ptr<CollectiveCluster> load_collective_cluster(const ClusterRequest& request,
                                                            const DataFolders& data,
-                                                           simcore::Diagnostics& diagnostics) {
+                                                           simcore::Diagnostics& diagnostics,
+                                                           const RequestPlaces& places) {
   auto cluster = std::make_unique<CollectiveCluster>();
   const bool xml = request.topology.ends_with(".xml");
   if (!(xml ? load_xml(request, *cluster, diagnostics)
@@ -166,11 +167,14 @@ std::unique_ptr<CollectiveCluster> load_collective_cluster(const ClusterRequest&
     return nullptr;
   }
   change_machine(request, *cluster);
-  auto setup = nccl::read_setup(request.nccl_version, {}, request.env, {}, diagnostics);
-  if (!setup || !read_nccl_files(*setup, {}, diagnostics)) return nullptr;
+  auto setup = nccl::read_setup(request.nccl_version, places.nccl_version, request.env, places.env,
+                                diagnostics);
+  if (!setup || !read_nccl_files(*setup, places.env, diagnostics)) return nullptr;
   apply_environment(setup->environment, cluster->spec);
   auto graph = network::build_graph(
-      cluster->spec, {request.nodes, request.gpus_per_node, {}, {}, request.limits}, diagnostics);
+      cluster->spec,
+      {request.nodes, request.gpus_per_node, places.nodes, places.gpus_per_node, request.limits},
+      diagnostics);
   if (!graph) return nullptr;
   cluster->graph = std::move(*graph);
   cluster->setup = std::move(*setup);
@@ -181,7 +185,8 @@ std::unique_ptr<CollectiveCluster> load_collective_cluster(const ClusterRequest&
                          ? std::make_unique<nccl::Planner>(*cluster->machine, cluster->setup)
                          : std::make_unique<nccl::Planner>(
                                cluster->spec, cluster->compute_capability, cluster->setup);
-  check_nic_list(*cluster->planner, {}, diagnostics);
+  check_nic_list(*cluster->planner,
+                 places.env ? places.env("NCCL_IB_HCA") : simcore::SourceLocation{}, diagnostics);
   if (cluster->setup.graph_file && !follows_graph_file(*cluster, diagnostics)) return nullptr;
   return cluster;
 }

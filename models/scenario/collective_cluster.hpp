@@ -50,6 +50,14 @@ struct ClusterRequest {
   network::SizeLimits limits{};
 };
 
+/// Where the parts of a request stand, for messages; nowhere if they were not written by hand.
+struct RequestPlaces {
+  simcore::SourceLocation nodes{};
+  simcore::SourceLocation gpus_per_node{};
+  simcore::SourceLocation nccl_version{};
+  nccl::VariablePlaces env{};
+};
+
 struct CollectiveCluster {
   std::string name;
   network::TopologySpec spec;
@@ -67,6 +75,7 @@ struct CollectiveCluster {
 /// On the heap, as the planner refers to its parts. Null if `diagnostics` received an error.
 std::unique_ptr<CollectiveCluster> load_collective_cluster(const ClusterRequest& request,
                                                            const DataFolders& data,
-                                                           simcore::Diagnostics& diagnostics);
+                                                           simcore::Diagnostics& diagnostics,
+                                                           const RequestPlaces& places = {});
 
 }  // namespace shardsim::scenario

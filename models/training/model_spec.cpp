@@ -37,15 +37,16 @@ bool names_a_path(const std::string& name) {
 std::optional<std::filesystem::path> find_model(const ModelReference& reference,
                                                 const ModelSearch& search,
                                                 Diagnostics& diagnostics) {
+  // Only listed names, so that a name cannot reach outside the library.
+  const std::vector<std::string> names = simcore::file_stems(search.library, ".yaml");
   if (names_a_path(reference.name)) {
     std::filesystem::path path = search.relative / reference.name;
     if (simcore::is_text_file(path)) return path;
     diagnostics.error(reference.where,
-                      fmt::format("there is no model file '{}'", path.generic_string()));
+                      fmt::format("there is no model file '{}'", path.generic_string()),
+                      simcore::nearest_name(reference.name, names));
     return std::nullopt;
   }
-  // Only listed names, so that a name cannot reach outside the library.
-  const std::vector<std::string> names = simcore::file_stems(search.library, ".yaml");
   if (std::binary_search(names.begin(), names.end(), reference.name)) {
     return search.library / (reference.name + ".yaml");
   }
@@ -53,7 +54,7 @@ std::optional<std::filesystem::path> find_model(const ModelReference& reference,
                     fmt::format("no model is called '{}'; expected one of {}, the path of a YAML "
                                 "file, or the model's keys",
                                 reference.name, fmt::join(names, ", ")),
-                    simcore::nearest_spelling(reference.name, names));
+                    simcore::nearest_name(reference.name, names));
   return std::nullopt;
 }
 

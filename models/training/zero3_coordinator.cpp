@@ -17,7 +17,7 @@ bool contains(std::span<const ParameterId> set, ParameterId id) {
 }  // namespace
 
 Zero3Coordinator::Zero3Coordinator(const CoordinatorLimits& limits,
-                                   std::vector<CoordinatedParameter> parameters,
+                                   const std::vector<CoordinatedParameter>& parameters,
                                    ParameterActions& actions)
     : limits_(limits), actions_(actions) {
   for (const CoordinatedParameter& parameter : parameters) {

@@ -48,8 +48,8 @@ class ParameterActions {
 class Zero3Coordinator {
  public:
   /// `actions` outlives the coordinator.
-  Zero3Coordinator(const CoordinatorLimits& limits, std::vector<CoordinatedParameter> parameters,
-                   ParameterActions& actions);
+  Zero3Coordinator(const CoordinatorLimits& limits,
+                   const std::vector<CoordinatedParameter>& parameters, ParameterActions& actions);
 
   /// Before a module's forward or backward; `module` may be empty and names no parameter twice.
   void fetch(std::span<const ParameterId> module);

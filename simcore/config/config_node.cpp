@@ -59,13 +59,25 @@ ConfigNode* ConfigNode::find(std::string_view key) {
 }
 
 const SourceLocation& ConfigNode::where_key(std::string_view key) const {
-  const auto found = std::ranges::find(entries_, key, &ConfigEntry::key);
-  return found == entries_.end() ? where_ : found->where;
+  for (const auto* entries : {&entries_, &removed_}) {
+    const auto found = std::ranges::find(*entries, key, &ConfigEntry::key);
+    if (found != entries->end()) return found->where;
+  }
+  return where_;
 }
 
 const SourceLocation& ConfigNode::where_value(std::string_view key) const {
   const ConfigNode* value = find(key);
-  return value == nullptr ? where_ : value->where();
+  return value == nullptr ? where_key(key) : value->where();
+}
+
+bool ConfigNode::remove(std::string_view key, const SourceLocation& where) {
+  const auto found = std::ranges::find(entries_, key, &ConfigEntry::key);
+  if (found == entries_.end()) return false;
+  entries_.erase(found);
+  std::erase_if(removed_, [key](const ConfigEntry& one) { return one.key == key; });
+  removed_.push_back({std::string(key), where, ConfigNode()});
+  return true;
 }
 
 std::string ConfigNode::describe() const {

@@ -60,10 +60,16 @@ class ConfigNode {
   const ConfigNode* find(std::string_view key) const;
   ConfigNode* find(std::string_view key);
   bool has(std::string_view key) const { return find(key) != nullptr; }
-  /// Where the key stands, or where this node starts if it has no such key.
+  /// Where the key stands; of a key that was taken out, what took it; else where this node starts.
   const SourceLocation& where_key(std::string_view key) const;
-  /// Where the key's value stands, or where this node starts if it has no such key.
+  /// As where_key(), of the key's value.
   const SourceLocation& where_value(std::string_view key) const;
+
+  /// Takes a key out of a map, which `where` asks for: who misses it is shown that place. False if
+  /// there is no such key.
+  bool remove(std::string_view key, const SourceLocation& where);
+  /// What is wrong with the value as a whole is said to be at `where` from now on.
+  void place_at(const SourceLocation& where) { where_ = where; }
 
   /// "a map", "a list", "'text'", "nothing": for messages.
   std::string describe() const;
@@ -75,6 +81,7 @@ class ConfigNode {
   SourceLocation where_;
   std::vector<ConfigNode> items_;
   std::vector<ConfigEntry> entries_;
+  std::vector<ConfigEntry> removed_;  ///< no values, and where they were taken out
 };
 
 struct ConfigEntry {

@@ -125,7 +125,8 @@ bool FieldList::read(const ConfigNode& node, std::byte* object, ReadContext& con
   }
   for (const FieldEntry& field : entries_) {
     if (!field.required || node.has(field.key)) continue;
-    good = context.error(node, fmt::format("missing required key '{}' ({})", field.key, field.doc));
+    good = context.error_at(node.where_key(field.key),
+                            fmt::format("missing required key '{}' ({})", field.key, field.doc));
   }
   return good;
 }

@@ -231,13 +231,13 @@ TEST_CASE("what is not known is refused with the nearest that is") {
     const char* message;
   };
   for (const Case& one : std::vector<Case>{
-           {"rum", "there is no command 'rum': did you mean 'run'?"},
-           {"quiz solv", "there is no command 'solv': did you mean 'solve'?"},
-           {"run x --jsn=y", "there is no option '--jsn': did you mean '--json'?"},
-           {"quiz solve --dat x", "there is no option '--dat': did you mean '--data'?"},
+           {"rum", "there is no command 'rum'; did you mean 'run'?"},
+           {"quiz solv", "there is no command 'solv'; did you mean 'solve'?"},
+           {"run x --jsn=y", "there is no option '--jsn'; did you mean '--json'?"},
+           {"quiz solve --dat x", "there is no option '--dat'; did you mean '--data'?"},
            {"topology dgx-h100 more", "'more' is one argument too many"},
-           {"help sweeep", "there is no command 'sweeep': did you mean 'sweep'?"},
-           {"schema resul", "there is no schema 'resul': did you mean 'result'?"},
+           {"help sweeep", "there is no command 'sweeep'; did you mean 'sweep'?"},
+           {"schema resul", "there is no schema 'resul'; did you mean 'result'?"},
            {"run fsdp2-lama-3-8b-1xdgx-h100", "did you mean 'fsdp2-llama-3-8b-1xdgx-h100'?"},
            {"validate --training published-run", "expected published-runs"},
            {"collective allreduce --topology dgx-h100", "found 'allreduce'; did you mean"},

@@ -86,7 +86,8 @@ std::expected<MetricId, std::string> find_metric(std::string_view name) {
   if (by_key) return *by_key;
   const std::string near = simcore::nearest_spelling(name, names);
   if (!near.empty()) {
-    return std::unexpected(fmt::format("there is no figure '{}': did you mean '{}'?", name, near));
+    return std::unexpected(
+        fmt::format("there is no figure '{}'{}", name, simcore::did_you_mean(near)));
   }
   std::string all;
   for (const Metric& one : metrics) all += (all.empty() ? "" : ", ") + one.name();

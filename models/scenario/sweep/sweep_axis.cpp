@@ -61,7 +61,7 @@ std::optional<AxisKey> parse_axis_key(std::string_view text, std::string_view op
     diagnostics.error(positions.at(offset), "expected KEY=VALUE,VALUE,...");
     return std::nullopt;
   }
-  AxisKey axis{std::string(trimmed(text.substr(0, equals))), {}};
+  AxisKey axis{std::string(trimmed(text.substr(0, equals))), {}, positions.at(offset)};
   for (std::size_t at = equals + 1; at <= text.size();) {
     const std::size_t comma = splitter.find(',', at);
     const std::string_view value = trimmed(text.substr(at, comma - at));
@@ -136,7 +136,8 @@ std::optional<SweepAxis> Codec<SweepAxis>::read(const ConfigNode& node, ReadCont
   bool good = true;
   for (const ConfigEntry& entry : node.entries()) {
     const ReadContext::Step step(context, entry.key);
-    good &= read_values(entry.value, axis.keys.emplace_back(AxisKey{entry.key, {}}), context);
+    good &= read_values(entry.value, axis.keys.emplace_back(AxisKey{entry.key, {}, entry.where}),
+                        context);
     if (!good || axis.keys.back().values.size() == axis.size()) continue;
     good = context.error(
         entry.value,

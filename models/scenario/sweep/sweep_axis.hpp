@@ -27,7 +27,8 @@ namespace shardsim::scenario {
 struct AxisKey {
   std::string key;                  ///< dotted, as for `--set`
   std::vector<std::string> values;  ///< YAML on one line
-  bool operator==(const AxisKey&) const = default;
+  simcore::SourceLocation where{};  ///< of the key, for messages
+  bool operator==(const AxisKey& other) const { return key == other.key && values == other.values; }
 };
 
 struct SweepAxis {

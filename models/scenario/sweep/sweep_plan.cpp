@@ -65,7 +65,7 @@ bool check_key(const LoadedScenario& base, const AxisKey& axis, Diagnostics& dia
     (void)with_overrides(base, {axis.key + "=" + axis.values.front()}, diagnostics, option);
     if (diagnostics.has_errors()) return false;
   }
-  diagnostics.error({}, fmt::format("'{}' is no key that can be swept", axis.key));
+  diagnostics.error(axis.where, fmt::format("'{}' is no key that can be swept", axis.key));
   return false;
 }
 
@@ -75,12 +75,13 @@ bool check_axis(const LoadedScenario& base, const SweepAxis& axis, std::set<std:
   for (const AxisKey& key : axis.keys) {
     if (key.values.size() != axis.size()) {
       diagnostics.error(
-          {}, fmt::format("'{}' has {} values and '{}', which goes with it, {}: expected as many",
-                          axis.keys.front().key, axis.size(), key.key, key.values.size()));
+          key.where,
+          fmt::format("'{}' has {} values and '{}', which goes with it, {}: expected as many",
+                      axis.keys.front().key, axis.size(), key.key, key.values.size()));
       good = false;
     }
     if (!seen.insert(key.key).second) {
-      diagnostics.error({}, fmt::format("two axes set '{}': expected one", key.key));
+      diagnostics.error(key.where, fmt::format("two axes set '{}': expected one", key.key));
       good = false;
     }
     good &= check_key(base, key, diagnostics);

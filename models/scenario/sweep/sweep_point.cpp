@@ -41,9 +41,7 @@ PointFailure bad_value(const simcore::Diagnostics& diagnostics) {
   PointFailure failure{"bad_value", "the values make no scenario"};
   for (const simcore::Diagnostic& one : diagnostics.all()) {
     if (one.severity != simcore::Severity::error) continue;
-    failure.message = one.message;
-    if (!one.suggestion.empty())
-      failure.message += fmt::format("; did you mean '{}'?", one.suggestion);
+    failure.message = one.message + simcore::did_you_mean(one.suggestion);
     break;
   }
   return failure;

@@ -1,6 +1,8 @@
 #include "models/scenario/sweep/value_range.hpp"
 
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -27,7 +29,28 @@ std::optional<simcore::DecimalNumber> take_number(std::string_view& text) {
   return number;
 }
 
-std::optional<Range> parse(std::string_view text) {
+std::unexpected<std::string> no_range(std::string_view text, std::string_view meant = {}) {
+  return std::unexpected(
+      fmt::format("expected a value, or a range such as 1..8, 1..9+2, 1..64*2, found {}{}",
+                  simcore::quote(text), simcore::did_you_mean(meant)));
+}
+
+/// The range that "1-8" is meant as; empty for any other text.
+std::string range_with_dash(std::string_view text) {
+  const std::size_t dash = text.find('-');
+  if (dash == std::string_view::npos) return {};
+  const auto is_count = [](std::string_view part) {
+    return !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  const std::string_view first = text.substr(0, dash);
+  const std::string_view last = text.substr(dash + 1);
+  return is_count(first) && is_count(last) ? fmt::format("{}..{}", first, last) : std::string();
+}
+
+std::expected<std::optional<Range>, std::string> parse(std::string_view text) {
+  if (const std::string meant = range_with_dash(text); !meant.empty()) {
+    return no_range(text, meant);
+  }
   const std::size_t dots = text.find("..");
   if (dots == std::string_view::npos) return std::nullopt;
   std::string_view before = text.substr(0, dots);
@@ -36,7 +59,7 @@ std::optional<Range> parse(std::string_view text) {
   std::string_view after = text.substr(dots + 2);
   if (after.starts_with('.')) return std::nullopt;  // an ellipsis
   const auto last = take_number(after);
-  if (!last) return std::nullopt;
+  if (!last) return no_range(text);
   Range range;
   range.first = first->to_double();
   range.last = last->to_double();
@@ -46,12 +69,12 @@ std::optional<Range> parse(std::string_view text) {
     range.operation = after.front();
     after.remove_prefix(1);
     const auto step = take_number(after);
-    if (!step) return std::nullopt;
+    if (!step) return no_range(text);
     range.step = step->to_double();
     range.whole &= step->to_whole().has_value();
   }
   range.unit = after;
-  return range;
+  return std::optional(std::move(range));
 }
 
 bool approaches_last(const Range& range) {
@@ -94,8 +117,10 @@ std::string print(const Range& range, double value) {
 
 std::expected<std::optional<std::vector<std::string>>, std::string> expand_range(
     std::string_view text) {
-  const std::optional<Range> range = parse(text);
-  if (!range) return std::nullopt;
+  const auto parsed = parse(text);
+  if (!parsed) return std::unexpected(parsed.error());
+  if (!*parsed) return std::nullopt;
+  const std::optional<Range>& range = *parsed;
   std::vector<std::string> values{print(*range, range->first)};
   if (range->first == range->last) return values;
   if (!approaches_last(*range)) {

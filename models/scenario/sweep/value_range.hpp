@@ -18,7 +18,8 @@ namespace shardsim::scenario {
 
 inline constexpr std::size_t most_range_values = 100'000;
 
-/// Nothing if `text` is no range but a value; the error says what is wrong with a range.
+/// Nothing if `text` is no range but a value; the error says what is wrong with a range, or with
+/// what was meant as one: `1..`, `1-8`.
 std::expected<std::optional<std::vector<std::string>>, std::string> expand_range(
     std::string_view text);
 

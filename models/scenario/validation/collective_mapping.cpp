@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -107,6 +108,15 @@ std::expected<MappedMachine, std::string> machine_by_rules(const TableFacts& fac
   return machine;
 }
 
+/// "no such type: bflat16; did you mean 'bfloat16'?"
+template <class Known>
+std::string unknown_word(std::string_view what, const std::string& word, const Known& known) {
+  std::vector<std::string> names;
+  for (const auto& [name, meaning] : known) names.emplace_back(name);
+  return fmt::format("no such {}: {}{}", what, word,
+                     simcore::did_you_mean(simcore::nearest_spelling(word, names)));
+}
+
 /// NVLink domains of equal size, as few as hold the nodes; nothing if they cannot be equal.
 std::optional<std::int64_t> equal_domain(std::int64_t nodes, std::int64_t most) {
   const std::int64_t domains = simcore::divide_up(nodes, most);
@@ -158,9 +168,11 @@ std::expected<CollectiveCase, std::string> map_table(const TableFacts& facts,
   const auto kind = kinds.find(fact(facts, "collective"));
   const auto type = types.find(fact(facts, "dtype"));
   if (kind == kinds.end()) {
-    return std::unexpected("no such collective: " + fact(facts, "collective"));
+    return std::unexpected(unknown_word("collective", fact(facts, "collective"), kinds));
   }
-  if (type == types.end()) return std::unexpected("no such type: " + fact(facts, "dtype"));
+  if (type == types.end()) {
+    return std::unexpected(unknown_word("type", fact(facts, "dtype"), types));
+  }
   const auto nodes = count_in(fact(facts, "nodes"));
   const auto gpus = count_in(fact(facts, "gpus_per_node"));
   if (!nodes) return std::unexpected("the source does not say: nodes");
@@ -168,13 +180,15 @@ std::expected<CollectiveCase, std::string> map_table(const TableFacts& facts,
   made.settings.kind = kind->second;
   made.settings.type = type->second;
   const auto launch = launches.find(machine->launch);
-  if (launch == launches.end()) return std::unexpected("no such launch: " + machine->launch);
+  if (launch == launches.end()) {
+    return std::unexpected(unknown_word("launch", machine->launch, launches));
+  }
   made.settings.launch = launch->second;
 
   ClusterRequest& cluster = made.cluster;
   cluster.topology = *machine->topology;
   cluster.nodes = *nodes;
-  cluster.gpus_per_node = *gpus;
+  cluster.gpus_per_node = gpus;
   const std::string& version = fact(facts, "nccl_version");
   cluster.nccl_version = version.empty() ? machine->version : version.substr(0, version.find('+'));
   cluster.env = machine->env;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <expected>
 #include <map>
 #include <optional>
 #include <string>
@@ -25,6 +26,7 @@ struct MappingRule {
   std::optional<std::string> refuse;       ///< why such a run cannot be simulated
   std::optional<std::string> refuse_time;  ///< why its step time cannot be forecast, but its memory
   std::map<std::string, std::string> set;  ///< dotted key of the scenario: value
+  bool known = false;                      ///< the text is known, and changes nothing
 
   bool applies_to(const TrainingRun& run) const;
 
@@ -35,6 +37,7 @@ struct MappingRule {
 
 /// Which figure of a result a published peak is compared with.
 enum class MemoryFigure : std::uint8_t {
+  unstated,   ///< none: the source does not say what it counts
   allocated,  ///< torch.cuda.max_memory_allocated, or active
   reserved,   ///< torch.cuda.max_memory_reserved
   device,     ///< nvidia-smi: reserved, CUDA context and NCCL
@@ -48,13 +51,20 @@ struct MemoryRule {
 
 struct MappingRules {
   std::vector<MappingRule> rules;
-  std::vector<MemoryRule> memory;  ///< the first that matches counts
+  std::vector<std::string> must_know;  ///< columns whose text some rule that applies looks at
+  std::vector<MemoryRule> memory;      ///< the first that matches counts
   static void describe(simcore::Fields<MappingRules>& fields);
 
   /// The first reason not to forecast the run's step time while its memory can be.
   std::optional<std::string> why_no_time(const TrainingRun& run) const;
-  /// Nothing if no rule says what `peak_memory_kind` means.
-  std::optional<MemoryFigure> figure(std::string_view peak_memory_kind) const;
+  /// The error says that no rule knows what `peak_memory_kind` means.
+  std::expected<MemoryFigure, std::string> figure(const std::string& peak_memory_kind) const;
+  /// Why a column of `must_know` is not understood, with the nearest text that is.
+  std::optional<std::string> why_unknown(const TrainingRun& run) const;
+  /// "no rule for gpu 'H100-80G'; did you mean 'H100-80GB'?", by the rules that set `key`; empty:
+  /// by all.
+  std::string no_rule(std::string_view column, const std::string& text,
+                      const std::string& key) const;
 };
 
 /// Reports columns that the rules look at and the table does not have.
@@ -71,7 +81,8 @@ namespace shardsim::simcore {
 template <>
 struct EnumNames<scenario::MemoryFigure> {
   static constexpr auto values = std::to_array<EnumName<scenario::MemoryFigure>>(
-      {{"allocated", scenario::MemoryFigure::allocated},
+      {{"unstated", scenario::MemoryFigure::unstated},
+       {"allocated", scenario::MemoryFigure::allocated},
        {"reserved", scenario::MemoryFigure::reserved},
        {"device", scenario::MemoryFigure::device}});
 };

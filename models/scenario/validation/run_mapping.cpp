@@ -64,33 +64,17 @@ class Mapping {
     for (const Decision& one : decisions) {
       if (settings_.contains(std::string(one.key))) continue;
       if (run_.states(one.column)) {
-        return no_rule(one);
+        return rules_.no_rule(one.column, run_.text(one.column), std::string(one.key));
       }
       if (auto reason = leave_open(one)) return reason;
     }
-    return cluster_from_columns();
+    if (auto reason = cluster_from_columns()) return reason;
+    return rules_.why_unknown(run_);
   }
 
   const Settings& settings() const { return settings_; }
 
  private:
-  /// With the nearest value that a rule knows.
-  std::string no_rule(const Decision& one) const {
-    std::vector<std::string> known;
-    for (const MappingRule& rule : rules_.rules) {
-      const auto patterns = rule.when.find(std::string(one.column));
-      if (patterns == rule.when.end() || !rule.set.contains(std::string(one.key))) continue;
-      for (std::string pattern : patterns->second) {
-        std::erase(pattern, '*');
-        if (!pattern.empty()) known.push_back(std::move(pattern));
-      }
-    }
-    const std::string& text = run_.text(one.column);
-    const std::string near = simcore::nearest_spelling(text, known);
-    return fmt::format("no rule for {} {}{}", one.column, simcore::quote(text),
-                       near.empty() ? "" : fmt::format("; did you mean '{}'?", near));
-  }
-
   std::optional<std::string> leave_open(const Decision& one) {
     const auto given = unstated_.find(std::string(one.key));
     if (given == unstated_.end()) return fmt::format("the source does not say: {}", one.column);

@@ -1,11 +1,13 @@
 #include "models/scenario/validation/training_table.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <charconv>
 #include <cmath>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -70,6 +72,24 @@ void check_cells(const CsvTable& table, const std::array<std::string_view, Count
   }
 }
 
+/// A column of few words.
+struct WordColumn {
+  std::string_view name;
+  std::vector<std::string> words;
+};
+
+void check_words(const CsvTable& table, const WordColumn& one, Diagnostics& diagnostics) {
+  const std::size_t column = *table.column(one.name);
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const std::string& text = table.text(row, column);
+    if (text.empty() || std::ranges::find(one.words, text) != one.words.end()) continue;
+    diagnostics.error(table.where(row, column),
+                      fmt::format("{}: expected one of {} or nothing, found {}", one.name,
+                                  fmt::join(one.words, ", "), simcore::quote(text)),
+                      simcore::nearest_spelling(text, one.words));
+  }
+}
+
 void check_identifiers(const CsvTable& table, Diagnostics& diagnostics) {
   const std::size_t column = *table.column("row_id");
   std::set<std::string_view> seen;
@@ -110,6 +130,9 @@ void TrainingTable::check(Diagnostics& diagnostics) const {
   }
   check_cells(table_, count_columns, is_count, "a whole number above 0", diagnostics);
   check_cells(table_, amount_columns, is_amount, "a number above 0", diagnostics);
+  check_words(table_, {"trust", {"A", "B", "C"}}, diagnostics);
+  check_words(table_, {"status", {"ok", "OOM"}}, diagnostics);
+  check_words(table_, {"sim_ready", {"Y", "N"}}, diagnostics);
   check_identifiers(table_, diagnostics);
 }
 

@@ -2,7 +2,8 @@
 //
 // Columns that hold counts (gpus, layers, micro_batch, ...) and amounts (step_time_s, ...) are
 // checked when the table is read: a cell is empty, where the source does not say, or a number above
-// zero. All other columns are text that the mapping rules interpret.
+// zero. `trust`, `status` and `sim_ready` hold one of few words. All other columns are text that
+// the mapping rules interpret.
 #pragma once
 
 #include <cstdint>

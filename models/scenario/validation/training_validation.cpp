@@ -153,6 +153,8 @@ class Validation {
     row.residual.reset();
     const auto figure = options_.rules.figure(run.text("peak_memory_kind"));
     if (!figure) {
+      row.why_not = figure.error();
+    } else if (*figure == MemoryFigure::unstated) {
       row.why_not = "the source does not say what its peak of memory counts";
     } else if (made) {
       row.predicted = bytes_of(made->result.memory, *figure);

@@ -180,6 +180,11 @@ TEST_CASE("clusters larger than the topology") {
   CHECK(has(size_messages(spec, 1, 5), "has 4 GPUs, found gpus_per_node 5"));
   CHECK(has(size_messages(spec, 1, 0), "found gpus_per_node 0"));
   CHECK(has(size_messages(shipped_spec("dgx-h100"), 1'000'000'000'000), "--max-devices"));
+  ClusterSize one;
+  one.limits.devices = 5;
+  simcore::Diagnostics few;
+  CHECK_FALSE(build_graph(shipped_spec("dgx-h100"), one, few));
+  CHECK(has(simcore::to_text(few), "one node of topology 'dgx-h100' is too many"));
   TopologySpec alone = spec;
   alone.fabric = {};
   CHECK(has(size_messages(alone, 2), "takes 1 to 1 nodes (it has no network), found 2"));

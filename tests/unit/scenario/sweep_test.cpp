@@ -66,7 +66,12 @@ TEST_CASE("a range that never ends is refused, and what is no range is a value")
     CHECK(!expand_range(text));
   }
   CHECK(!expand_range("1..10000000"));
-  for (const char* text : {"", "4", "fsdp2", "../model.yaml", "a..b", "1...3"}) {
+  for (const char* text : {"1..", "1..x", "1..8*", "1..8*x", "2..8+"}) {
+    CAPTURE(text);
+    CHECK(!expand_range(text));
+  }
+  CHECK(expand_range("1-8").error().ends_with("found '1-8'; did you mean '1..8'?"));
+  for (const char* text : {"", "4", "-8", "fsdp2", "../model.yaml", "a..b", "a-8", "1...3"}) {
     CAPTURE(text);
     const auto made = expand_range(text);
     REQUIRE(made);

@@ -108,6 +108,32 @@ TEST_CASE("the nearest spelling is found across slips of typing") {
   CHECK(nearest_spelling("GIB", {"GB", "GiB"}) == "GiB");
 }
 
+TEST_CASE("a name is found by a part of it, and within a longer one") {
+  const std::vector<std::string> names{"fsdp2-llama-2-7b-4xdgx-h100", "ddp-llama-2-7b", "tp",
+                                       "llama-2"};
+  CHECK(nearest_name("ddp-lama-2-7b", names) == "ddp-llama-2-7b");  // a spelling comes first
+  CHECK(nearest_name("Llama-2-7b", names) == "ddp-llama-2-7b");     // the shortest of two
+  CHECK(nearest_name("meta-llama/Llama-2-13b-hf", names) == "llama-2");
+  CHECK(nearest_name("tp8x", names) == "");  // too short to tell anything
+  CHECK(nearest_name("", names) == "");
+  CHECK(nearest_name("x", {""}) == "");
+}
+
+TEST_CASE("a message ends with what was meant, where that is known") {
+  CHECK(did_you_mean("fsdp2") == "; did you mean 'fsdp2'?");
+  CHECK(did_you_mean("") == "");
+  CHECK(did_you_mean("a\x07") == "; did you mean 'a\xEF\xBF\xBD'?");
+}
+
+TEST_CASE("what has no place is said in the name of the speaker") {
+  const Diagnostic error{Severity::error, {}, "wrong", "x"};
+  CHECK(to_text(error, "shardsim run") == "shardsim run: wrong; did you mean 'x'?\n");
+  const Diagnostic warning{Severity::warning, {}, "odd", ""};
+  CHECK(to_text(warning, "shardsim run") == "shardsim run: warning: odd\n");
+  const Diagnostic placed{Severity::error, at("", 0, 0), "wrong", ""};
+  CHECK(to_text(placed, "shardsim run") == "run.yaml: error: wrong\n");
+}
+
 TEST_CASE("UTF-8 is decoded strictly") {
   CHECK(count_characters("aनम") == 3);
   CHECK(next_utf8("\xF0\x9F\x98\x80", 0).code_point == 0x1F600);
