@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <map>
 #include <optional>
 #include <string_view>
 
@@ -164,13 +163,19 @@ class Scanner {
   }
 
   void take_point(const JournalLine& line) {
-    const auto [first, fresh] = seen_.emplace(line.index, made_.lines.size());
-    if (fresh) {
+    const auto at = static_cast<std::size_t>(line.index);
+    if (at >= position_of_.size()) position_of_.resize(std::max(at + 1, position_of_.size() * 2));
+    if (position_of_[at] == 0) {
       made_.lines.push_back(line);
+      position_of_[at] = static_cast<std::uint32_t>(made_.lines.size());
       return;
     }
-    leave_out(fmt::format("point {} is there twice", line.index));
-    if (text_of(made_.lines[first->second]) != line_) contradicted_.push_back(line.index);
+    if (text_of(made_.lines[position_of_[at] - 1]) == line_) {
+      made_.spoilt = true;  // nothing is lost without the second
+      return;
+    }
+    leave_out(fmt::format("point {} is there twice, with different figures", line.index));
+    contradicted_.push_back(line.index);
   }
 
   std::string text_of(const JournalLine& line) const {
@@ -214,8 +219,9 @@ class Scanner {
 
   /// Of two lines of a point that differ nobody knows the right one.
   void drop_contradictions() {
+    std::ranges::sort(contradicted_);
     std::erase_if(made_.lines, [&](const JournalLine& line) {
-      return std::ranges::find(contradicted_, line.index) != contradicted_.end();
+      return std::ranges::binary_search(contradicted_, line.index);
     });
   }
 
@@ -228,7 +234,8 @@ class Scanner {
   std::int64_t foreign_ = 0;  ///< the first that is neither a point nor what is left of one; or 0
   bool known_ = false;        ///< some line is a point of this sweep
   std::int64_t further_ = 0;  ///< lines left out without a warning of their own
-  std::map<std::int64_t, std::size_t> seen_;  ///< index of a point -> position in lines
+  std::vector<std::uint32_t>
+      position_of_;  ///< by point: of its line in made_.lines, from 1; 0: none
   std::vector<std::int64_t> contradicted_;
 };
 
