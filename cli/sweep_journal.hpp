@@ -22,7 +22,7 @@ namespace shardsim::cli {
 struct SweepIdentity {
   std::string hash;
   std::int64_t points = 0;
-  std::string version;  ///< of the program; empty: any
+  std::string version{};  ///< of the program; empty: any
   /// How a point's line begins (scenario::point_head); none: with its index and the number of
   /// points.
   std::function<std::string(std::int64_t index)> head{};
