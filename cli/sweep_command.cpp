@@ -162,6 +162,10 @@ class SweepCommand {
   /// Where points go as they are finished. CSV has its own beside it until it is complete.
   static std::string journal_file(const std::string& json, const std::string& csv) {
     if (!json.empty() && json != "-") return json;
+    std::error_code missing;
+    const auto status = std::filesystem::status(csv, missing);
+    // Beside a device or a pipe nothing is kept.
+    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) return {};
     if (!csv.empty() && csv != "-") return csv + ".points.jsonl";
     return {};
   }
