@@ -13,12 +13,14 @@
 
 #include <fmt/format.h>
 
+#include "cli/file_lock.hpp"
 #include "cli/output_target.hpp"
 #include "cli/points_status.hpp"
 #include "cli/shell_text.hpp"
 #include "cli/sweep_journal.hpp"
 #include "cli/sweep_outputs.hpp"
 #include "models/scenario/sweep/metric.hpp"
+#include "models/scenario/sweep/row_check.hpp"
 #include "models/scenario/sweep/sweep_row.hpp"
 #include "report/page.hpp"
 
@@ -78,6 +80,9 @@ class Merger {
       if (!add(part, *journal)) return complain(problem_);
     }
     if (!complete()) return complain(problem_);
+    // A sweep that writes the target would go on in a file without a name.
+    const auto lock = FileLock::take(arguments_.json, Sharing::exclusive);
+    if (!lock) return complain(lock.error());
     const SweepTargets targets{arguments_.json,  arguments_.csv,    arguments_.plot,
                                arguments_.quiet, arguments_.report, report_origin()};
     if (const auto written = write_outputs(*journal, targets); !written) {
@@ -106,6 +111,8 @@ class Merger {
     if (std::filesystem::is_directory(part, ignored)) {
       return fail(fmt::format("'{}' is a folder: expected a file of points", part));
     }
+    const auto lock = FileLock::take(part, Sharing::shared);
+    if (!lock) return fail(lock.error());
     std::ifstream in(part, std::ios::binary);
     if (!in) return fail(fmt::format("'{}' cannot be opened", part));
     std::string line;
@@ -115,6 +122,11 @@ class Merger {
         return fail(fmt::format(
             "{}:{}: this is no complete point of a sweep; run that part again with --resume", part,
             number));
+      }
+      if (const std::string flaw = scenario::row_flaw(line); !flaw.empty()) {
+        return fail(fmt::format(
+            "{}:{}: this is no point as a sweep writes it: {}; run that part again with --resume",
+            part, number, flaw));
       }
       if (!belongs(*row, part, number)) return false;
       if (!journal.append(row->index, line + "\n")) return fail(journal.problem());

@@ -275,10 +275,14 @@ std::expected<bool, std::string> find_target(std::ostream& people, const Questio
   {
     ProgressLine progress("looking for the smallest cluster");
     bool given_up = false;
+    std::string why = "given up";
     const auto holds = [&](std::int64_t index) {
       if (given_up) return false;
       const auto outcome = run_within_memory(plan, index, session.setting);
       given_up = outcome.abandoned;
+      if (!outcome.machine_failure.empty()) {
+        why = fmt::format("cannot go on with point {}: {}", index, outcome.machine_failure);
+      }
       if (given_up) return false;
       const std::string line = scenario::point_line(plan, index, outcome, session.setting);
       if (!journal.has(index)) journal.append(index, line);
@@ -290,7 +294,7 @@ std::expected<bool, std::string> find_target(std::ostream& people, const Questio
     };
     const auto found = scenario::smallest_that_holds(plan.size(), holds);
     if (!journal.problem().empty()) return std::unexpected(journal.problem());
-    if (given_up) return std::unexpected(std::string("given up"));
+    if (given_up) return std::unexpected(why);
     std::ranges::sort(looked_at, {}, &SweepRow::index);
     if (found) {
       const auto row = std::ranges::find(looked_at, *found, &SweepRow::index);

@@ -28,6 +28,7 @@
 #include "cli/sweep_session.hpp"
 #include "cli/sweep_submit.hpp"
 #include "models/scenario/sweep/metric.hpp"
+#include "models/scenario/sweep/sweep_point.hpp"
 #include "models/scenario/sweep/sweep_row.hpp"
 #include "report/page.hpp"
 #include "simcore/decimal_number.hpp"
@@ -163,12 +164,12 @@ class SweepCommand {
           "--target: expected the sizes of the cluster from small to large, found {} out of order",
           wrong));
     }
-    auto journal = SweepJournal::create(journal_file(arguments_.json, arguments_.csv));
+    auto journal = new_journal();
     if (!journal) return complain(journal.error());
     std::ostream& people = standard_output_taken() ? std::cerr : std::cout;
     const auto found = find_target(people, question_, *session_, arguments_, *journal);
     watchdog_->call_off();
-    if (deadline_.over()) return stopped(*journal);
+    if (deadline_.over()) return stopped(*journal, deadline_.reason());
     if (!found) return complain(found.error());
     const int status = finish(*journal, targets(true));
     if (broken(*journal)) return exit_impossible;
@@ -179,8 +180,27 @@ class SweepCommand {
   /// Where points go as they are finished. CSV has its own beside it until it is complete.
   static std::string journal_file(const std::string& json, const std::string& csv) {
     if (!json.empty() && json != "-") return json;
+    std::error_code missing;
+    const auto status = std::filesystem::status(csv, missing);
+    // Beside a device or a pipe nothing is kept.
+    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) return {};
     if (!csv.empty() && csv != "-") return csv + ".points.jsonl";
     return {};
+  }
+  std::string journal_file() const { return journal_file(arguments_.json, arguments_.csv); }
+
+  std::expected<SweepJournal, std::string> new_journal() const {
+    const std::string file = journal_file();
+    return SweepJournal::create(file, file == arguments_.json
+                                          ? SweepJournal::Existing::replace
+                                          : SweepJournal::Existing::only_if_empty);
+  }
+
+  /// By which the sweep's own lines are known.
+  SweepIdentity identity() const {
+    const scenario::SweepPlan& plan = *session_->plan;
+    return {plan.hash(), plan.size(), session_->setting.version,
+            [&plan](std::int64_t index) { return scenario::point_head(plan, index); }};
   }
 
   /// Whether outputs go to files of the part's own.
@@ -196,15 +216,20 @@ class SweepCommand {
 
   int run_points() {
     const scenario::SweepPlan& plan = *session_->plan;
-    const std::string file = journal_file(arguments_.json, arguments_.csv);
-    auto journal = arguments_.resume ? SweepJournal::resume(file, plan.hash(), plan.size())
-                                     : SweepJournal::create(file);
+    auto journal =
+        arguments_.resume ? SweepJournal::resume(journal_file(), identity()) : new_journal();
     if (!journal) return complain(journal.error());
+    for (const std::string& warning : journal->warnings()) {
+      std::cerr << "shardsim sweep: warning: " << warning << '\n';
+    }
     const SweepJob job{plan, session_->setting, session_->shard, thread_count(), measured()};
     const SweepRun done = run_missing_points(job, *journal);
     watchdog_->call_off();
     if (!journal->problem().empty()) return complain(journal->problem());
-    if (done.finished < done.missing) return stopped(*journal);
+    if (!done.machine_failure.empty()) {
+      return stopped(*journal, "the machine cannot run the points: " + done.machine_failure);
+    }
+    if (done.finished < done.missing) return stopped(*journal, deadline_.reason());
     int status = conclude(*journal);
     if (broken(*journal)) return exit_impossible;
     // What a part lacks another may have: the whole is judged by the merge.
@@ -240,12 +265,11 @@ class SweepCommand {
     return true;
   }
 
-  /// Real time is used up. Points that are finished stay in their file, if it has a name.
-  int stopped(const SweepJournal& journal) const {
-    const std::string file = journal_file(arguments_.json, arguments_.csv);
-    std::cerr << fmt::format("shardsim sweep: stopped: {}, {} of {} points are done{}\n",
-                             deadline_.reason(), journal.size(),
-                             session_->shard.size(session_->plan->size()),
+  /// There is no going on. Points that are finished stay in their file, if it has a name.
+  int stopped(const SweepJournal& journal, const std::string& why) const {
+    const std::string file = journal_file();
+    std::cerr << fmt::format("shardsim sweep: stopped: {}, {} of {} points are done{}\n", why,
+                             journal.size(), session_->shard.size(session_->plan->size()),
                              file.empty() ? "" : "; --resume goes on from there");
     std::cerr << not_written({{"--csv", arguments_.csv}, {"--report", arguments_.report}});
     return exit_impossible;
@@ -269,7 +293,7 @@ class SweepCommand {
     if (const auto written = write_outputs(journal, wanted); !written) {
       return complain(written.error());
     }
-    const std::string file = journal_file(arguments_.json, arguments_.csv);
+    const std::string file = journal_file();
     if (!file.empty() && file != arguments_.json) {
       std::error_code ignored;
       std::filesystem::remove(file, ignored);

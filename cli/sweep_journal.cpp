@@ -13,7 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "models/scenario/sweep/sweep_row.hpp"
+#include "cli/file_lock.hpp"
+#include "cli/journal_scan.hpp"
 #include "simcore/output/atomic_file.hpp"
 
 namespace shardsim::cli {
@@ -32,18 +33,6 @@ int temporary_file() {
   return file;
 }
 
-bool read_exactly(int file, char* target, std::size_t length, std::int64_t offset) {
-  while (length > 0) {
-    const ssize_t done = pread(file, target, length, offset);
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) return false;
-    target += done;
-    offset += done;
-    length -= static_cast<std::size_t>(done);
-  }
-  return true;
-}
-
 bool write_all(int file, std::string_view text) {
   while (!text.empty()) {
     const ssize_t done = write(file, text.data(), text.size());
@@ -54,42 +43,110 @@ bool write_all(int file, std::string_view text) {
   return true;
 }
 
+bool is_regular(int file) {
+  struct stat status{};
+  return fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/// Whether the open file is the one that has the name.
+bool is_named(int file, const std::string& path) {
+  struct stat own{};
+  struct stat named{};
+  return fstat(file, &own) == 0 && stat(path.c_str(), &named) == 0 && own.st_dev == named.st_dev &&
+         own.st_ino == named.st_ino;
+}
+
 }  // namespace
 
-std::expected<SweepJournal, std::string> SweepJournal::open(const std::string& path, int flags) {
+/// Opens a file to append to, and locks it. A program that holds it may have put another file in
+/// its place meanwhile, as the end of a sweep does: that is the one to lock.
+std::expected<SweepJournal, std::string> SweepJournal::open(const std::string& path) {
   SweepJournal journal(path);
+  if (path.empty()) {
+    journal.file_ = temporary_file();
+    if (journal.file_ < 0) return std::unexpected(reason("write", path));
+    return journal;
+  }
   constexpr mode_t readable_by_all = 0644;
-  journal.file_ = path.empty()
-                      ? temporary_file()
-                      : ::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | flags, readable_by_all);
-  if (journal.file_ < 0) return std::unexpected(reason("write", path));
+  constexpr int most_attempts = 100;
+  for (int attempt = 0; attempt < most_attempts; ++attempt) {
+    const int file = ::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, readable_by_all);
+    if (file < 0) return std::unexpected(reason("write", path));
+    if (journal.file_ >= 0) close(journal.file_);
+    journal.file_ = file;
+    const LockOutcome lock = lock_file(file, Sharing::exclusive);
+    if (lock == LockOutcome::taken) return std::unexpected(taken_message(path));
+    if (lock == LockOutcome::unsupported && is_regular(file)) {
+      journal.warnings_.push_back(
+          fmt::format("'{}' cannot be locked: {}; no other program may write it meanwhile", path,
+                      std::strerror(errno)));
+    }
+    if (lock == LockOutcome::unsupported || is_named(file, path)) return journal;
+  }
+  return std::unexpected(taken_message(path));
+}
+
+std::expected<void, std::string> SweepJournal::empty(Existing existing) {
+  if (path_.empty() || !is_regular(file_)) return {};
+  struct stat status{};
+  if (fstat(file_, &status) != 0) return std::unexpected(reason("read", path_));
+  if (status.st_size == 0) return {};
+  if (existing == Existing::only_if_empty) {
+    return std::unexpected(fmt::format(
+        "'{}' is there already, and points would be kept under that name until the table is "
+        "complete: --resume goes on with it if it is this sweep's; else expected another --csv, or "
+        "that file moved",
+        path_));
+  }
+  if (ftruncate(file_, 0) != 0) return std::unexpected(reason("write", path_));
+  return {};
+}
+
+std::expected<SweepJournal, std::string> SweepJournal::create(const std::string& path,
+                                                              Existing existing) {
+  auto journal = open(path);
+  if (!journal) return journal;
+  if (const auto emptied = journal->empty(existing); !emptied) {
+    return std::unexpected(emptied.error());
+  }
   return journal;
 }
 
-std::expected<SweepJournal, std::string> SweepJournal::create(const std::string& path) {
-  return open(path, O_TRUNC);
-}
-
 std::expected<SweepJournal, std::string> SweepJournal::resume(const std::string& path,
-                                                              const std::string& hash,
-                                                              std::int64_t points) {
-  auto journal = open(path, 0);
+                                                              const SweepIdentity& identity) {
+  auto journal = open(path);
   if (!journal) return journal;
-  if (const auto scanned = journal->scan(hash, points); !scanned) {
-    return std::unexpected(scanned.error());
+  auto scan = scan_journal(journal->file_, path, identity);
+  if (!scan) return std::unexpected(scan.error());
+  const bool spoilt = scan->spoilt;
+  journal->keep(*scan);
+  if (!spoilt) {
+    if (scan->torn && ftruncate(journal->file_, journal->end_) != 0) {
+      return std::unexpected(reason("cut", path));
+    }
+    return journal;
   }
-  if (!journal->spoilt_) return journal;
-  // Only whole lines are kept, so that a line's offset is its place in the file.
+  // Only whole lines are kept, so that a line's offset is its place in the file. The file that they
+  // were in stays locked until its successor is.
   if (const auto rewritten = journal->rewrite(); !rewritten) {
     return std::unexpected(rewritten.error());
   }
-  return resume(path, hash, points);
+  auto successor = resume(path, identity);
+  if (successor) successor->warnings_ = std::move(journal->warnings_);
+  return successor;
+}
+
+void SweepJournal::keep(JournalScan& scan) {
+  for (const Line& line : scan.lines) note(line);
+  end_ = scan.end;
+  warnings_.insert(warnings_.end(), scan.warnings.begin(), scan.warnings.end());
 }
 
 SweepJournal::SweepJournal(SweepJournal&& other) noexcept
     : path_(std::move(other.path_)),
       file_(std::exchange(other.file_, -1)),
       problem_(std::move(other.problem_)),
+      warnings_(std::move(other.warnings_)),
       end_(other.end_),
       lines_(std::move(other.lines_)),
       present_(std::move(other.present_)) {}
@@ -121,67 +178,6 @@ bool SweepJournal::append(std::int64_t index, const std::string& line) {
   note({index, end_, length});
   end_ += length;
   return true;
-}
-
-/// Lines that were cut off by a kill or spoilt by a crash are left out, and computed again.
-std::expected<void, std::string> SweepJournal::scan(const std::string& hash, std::int64_t points) {
-  struct stat status{};
-  if (fstat(file_, &status) != 0) return std::unexpected(reason("read", path_));
-  if (!S_ISREG(status.st_mode)) {
-    return std::unexpected(fmt::format("'{}' is no file that could be resumed", path_));
-  }
-  std::string line;
-  std::string block(std::size_t{1} << 16, '\0');
-  std::int64_t line_begin = 0;
-  bool spoilt = false;
-  bool known = false;  // some line is a point of the sweep
-  for (std::int64_t at = 0; at < status.st_size;) {
-    const auto length = static_cast<std::size_t>(
-        std::min<std::int64_t>(static_cast<std::int64_t>(block.size()), status.st_size - at));
-    if (!read_exactly(file_, block.data(), length, at)) {
-      return std::unexpected(reason("read", path_));
-    }
-    for (std::size_t i = 0; i < length;) {
-      const auto* end = static_cast<const char*>(std::memchr(block.data() + i, '\n', length - i));
-      const std::size_t to =
-          end == nullptr ? length : static_cast<std::size_t>(end - block.data()) + 1;
-      line.append(block, i, to - i);
-      i = to;
-      if (line.size() > scenario::max_row_bytes) {
-        return std::unexpected(
-            fmt::format("'{}' is no file of points: it has a line of more than "
-                        "{} MiB",
-                        path_, scenario::max_row_bytes >> 20));
-      }
-      if (end == nullptr) break;
-      const auto bytes = static_cast<std::int64_t>(line.size());
-      const auto row = scenario::read_row(line);
-      if (row && (row->hash != hash || row->of != points)) {
-        return std::unexpected(fmt::format(
-            "'{}' holds points of another sweep (hash {}, this one is {}): the scenario, the axes, "
-            "the data files or the version differ",
-            path_, row->hash, hash));
-      }
-      // What an earlier budget did not allow is run again, with the present one.
-      const bool again = row && row->failed == "over_budget";
-      if (row && !again && !has(row->index)) {
-        note({row->index, line_begin, bytes});
-      } else {
-        spoilt = true;
-      }
-      known |= row.has_value();
-      line_begin += bytes;
-      line.clear();
-    }
-    at += static_cast<std::int64_t>(length);
-  }
-  end_ = line_begin;
-  if (!line.empty() && ftruncate(file_, end_) != 0) return std::unexpected(reason("cut", path_));
-  if (spoilt && !known) {
-    return std::unexpected(fmt::format("'{}' holds no points of a sweep", path_));
-  }
-  spoilt_ = spoilt;
-  return {};
 }
 
 std::expected<void, std::string> SweepJournal::for_each(

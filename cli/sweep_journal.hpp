@@ -1,6 +1,10 @@
 // The file that a sweep's points go to, one line each: appended whole as soon as the point is
 // finished, so that a sweep that is killed loses only what it was at, and put into order at the
 // end.
+//
+// No byte of a file that was there is cut or replaced before all of it is read and known to be this
+// sweep's. As long as the journal is open its file is locked (cli/file_lock.hpp), so that of two
+// programs one writes it.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +18,39 @@
 
 namespace shardsim::cli {
 
+/// By which a sweep knows its own lines.
+struct SweepIdentity {
+  std::string hash;
+  std::int64_t points = 0;
+  std::string version{};  ///< of the program; empty: any
+  /// How a point's line begins (scenario::point_head); none: with its index and the number of
+  /// points.
+  std::function<std::string(std::int64_t index)> head{};
+};
+
+struct JournalLine {
+  std::int64_t index = 0;
+  std::int64_t offset = 0;
+  std::int64_t length = 0;
+};
+struct JournalScan;
+
 class SweepJournal {
  public:
+  /// What becomes of a file that is there already.
+  enum class Existing {
+    replace,       ///< it is what the user named
+    only_if_empty  ///< the name is made from another: what it holds may be anybody's
+  };
   /// An empty one. `path` empty: a temporary file that is gone at the end.
-  static std::expected<SweepJournal, std::string> create(const std::string& path);
-  /// What is there already, if the file is there: complete lines of the sweep with this hash and
-  /// number of points. An incomplete last line is cut off. The error says if it is another sweep's.
+  static std::expected<SweepJournal, std::string> create(const std::string& path,
+                                                         Existing existing = Existing::replace);
+  /// What is there already, if the file is there: complete lines of this sweep. An incomplete last
+  /// line is cut off; a line that is not as the sweep would have written it is left out, to be
+  /// computed again, with a warning. The error says why the file is not this sweep's: it is as it
+  /// was then.
   static std::expected<SweepJournal, std::string> resume(const std::string& path,
-                                                         const std::string& hash,
-                                                         std::int64_t points);
+                                                         const SweepIdentity& identity);
 
   SweepJournal(SweepJournal&&) noexcept;
   SweepJournal& operator=(SweepJournal&&) = delete;
@@ -33,6 +61,8 @@ class SweepJournal {
   /// Any thread may call it. False once the file cannot be written; see problem().
   bool append(std::int64_t index, const std::string& line);
   const std::string& problem() const { return problem_; }
+  /// What the user should know of the file that was there: "FILE:LINE: ...".
+  const std::vector<std::string>& warnings() const { return warnings_; }
 
   /// Puts the lines in the order of their points, if they are not: the file is then replaced as a
   /// whole.
@@ -44,25 +74,22 @@ class SweepJournal {
       const std::function<void(std::string_view)>& visit) const;
 
  private:
-  struct Line {
-    std::int64_t index = 0;
-    std::int64_t offset = 0;
-    std::int64_t length = 0;
-  };
+  using Line = JournalLine;
   explicit SweepJournal(std::string path) : path_(std::move(path)) {}
 
-  static std::expected<SweepJournal, std::string> open(const std::string& path, int flags);
-  std::expected<void, std::string> scan(const std::string& hash, std::int64_t points);
+  static std::expected<SweepJournal, std::string> open(const std::string& path);
+  std::expected<void, std::string> empty(Existing existing);
   std::expected<void, std::string> rewrite() const;
+  void keep(JournalScan& scan);
   void note(const Line& line);
 
   std::string path_;
   int file_ = -1;
   std::mutex writing_;
   std::string problem_;
+  std::vector<std::string> warnings_;
   std::int64_t end_ = 0;
   std::vector<Line> lines_;
-  bool spoilt_ = false;        ///< the file holds more than whole lines of the sweep
   std::vector<bool> present_;  ///< by index
 };
 

@@ -56,6 +56,11 @@ struct SharedWork {
   SweepRun run{};
 
   void stop() { next = missing.size(); }
+  void stop_for(const std::string& machine_failure) {
+    stop();
+    const std::lock_guard lock(counting);
+    if (run.machine_failure.empty()) run.machine_failure = machine_failure;
+  }
   void count(const scenario::PointOutcome& outcome) {
     const std::lock_guard lock(counting);
     ++run.finished;
@@ -71,6 +76,7 @@ void work(SharedWork& shared) {
     if (at >= shared.missing.size()) return;
     const std::int64_t index = shared.missing[at];
     const scenario::PointOutcome outcome = run_within_memory(job.plan, index, job.setting);
+    if (!outcome.machine_failure.empty()) return shared.stop_for(outcome.machine_failure);
     if (outcome.abandoned) return shared.stop();
     const std::string measured = job.measured ? job.measured(outcome) : std::string();
     const std::string line = scenario::point_line(job.plan, index, outcome, job.setting, measured);

@@ -24,6 +24,9 @@ struct SweepRun {
   std::int64_t missing = 0;       ///< points that were not there at the beginning
   std::int64_t finished = 0;      ///< of them; the others were given up (SweepSetting::give_up)
   scenario::CheckSummary checks;  ///< of all points
+  /// Why the machine could run no more of them, and nothing is known of the point that it was at;
+  /// empty: it could.
+  std::string machine_failure;
 };
 
 /// Runs the shard's points that the journal lacks and appends each as it is finished. If the

@@ -25,36 +25,52 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t most_bytes = std::size_t{16} << 20;
 
-/// Names and bytes of the folder's YAML files, in the order of their names.
-std::uint64_t hash_folder(const fs::path& folder, std::uint64_t state) {
+/// Without the bytes of a file its hash would be another sweep's.
+void report_unreadable(const fs::path& file, const std::string& why,
+                       simcore::Diagnostics& diagnostics) {
+  diagnostics.error(
+      {std::make_shared<simcore::SourceText>(simcore::SourceText{file.string(), ""}), 0, 0}, why);
+}
+
+/// Names and bytes of the folder's YAML files, in the order of their names. A file that is there
+/// and cannot be read is an error; a link that leads nowhere, as editors leave them, is none.
+std::uint64_t hash_folder(const fs::path& folder, std::uint64_t state,
+                          simcore::Diagnostics& diagnostics) {
   std::vector<fs::path> files;
   std::error_code failed;
   for (fs::recursive_directory_iterator at(folder, failed), end; !failed && at != end;
        at.increment(failed)) {
     if (at->path().extension() == ".yaml") files.push_back(at->path());
   }
+  if (failed && failed != std::errc::no_such_file_or_directory) {
+    report_unreadable(folder, "cannot be read: " + failed.message(), diagnostics);
+  }
   std::ranges::sort(files);
   for (const fs::path& file : files) {
     state = scenario::hash_text(file.lexically_relative(folder).string(), state);
-    state = scenario::hash_text(simcore::read_text_file(file, most_bytes).value_or(""), state);
+    const auto text = simcore::read_text_file(file, most_bytes);
+    if (!text && simcore::is_text_file(file)) report_unreadable(file, text.error(), diagnostics);
+    state = scenario::hash_text(text.value_or(""), state);
   }
   return state;
 }
 
 /// Files that a scenario names by path: a topology or a model beside it.
 std::uint64_t hash_named_files(const simcore::ConfigNode& node, const fs::path& beside,
-                               std::uint64_t state) {
+                               std::uint64_t state, simcore::Diagnostics& diagnostics) {
   for (const simcore::ConfigNode& item : node.items()) {
-    state = hash_named_files(item, beside, state);
+    state = hash_named_files(item, beside, state, diagnostics);
   }
   for (const simcore::ConfigEntry& entry : node.entries()) {
-    state = hash_named_files(entry.value, beside, state);
+    state = hash_named_files(entry.value, beside, state, diagnostics);
   }
   if (!node.is_scalar() || !node.text().ends_with(".yaml")) return state;
   for (const fs::path& file : {beside / node.text(), fs::path(node.text())}) {
-    if (const auto text = simcore::read_text_file(file, most_bytes)) {
-      return scenario::hash_text(*text, state);
-    }
+    const auto text = simcore::read_text_file(file, most_bytes);
+    if (text) return scenario::hash_text(*text, state);
+    if (!simcore::is_text_file(file)) continue;
+    report_unreadable(file, text.error(), diagnostics);
+    return state;
   }
   return state;
 }
@@ -94,8 +110,8 @@ class SessionBuilder {
     made_.data_folder = arguments_.data;
     made_.setting.experiment.data.topologies = folders->topologies;
     made_.setting.experiment.data.scenarios = folders->scenarios;
-    salt_ = hash_folder(folders->topologies, salt_);
-    salt_ = hash_folder(made_.setting.experiment.data.models(), salt_);
+    salt_ = hash_folder(folders->topologies, salt_, diagnostics_);
+    salt_ = hash_folder(made_.setting.experiment.data.models(), salt_, diagnostics_);
     auto residuals = read_residuals(search, diagnostics_);
     if (!residuals) return false;
     made_.setting.residuals = std::move(*residuals);
@@ -173,7 +189,7 @@ class SessionBuilder {
     if (axes->empty() && loaded->spec.sweep.empty() && further_axes) {
       *axes = further_axes(*loaded, made_.setting);
     }
-    salt_ = hash_named_files(loaded->root, loaded->file.parent_path(), salt_);
+    salt_ = hash_named_files(loaded->root, loaded->file.parent_path(), salt_, diagnostics_);
     made_.plan = scenario::plan_sweep(std::move(*loaded), std::move(*axes),
                                       fmt::format("{:016x}", salt_), diagnostics_);
     return made_.plan.has_value();

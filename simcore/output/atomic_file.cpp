@@ -84,6 +84,19 @@ std::FILE* open_beside(const fs::path& target, fs::path& opened) {
   return nullptr;
 }
 
+/// Where a link that leads to no file yet leads to: the file is made there, and the link stays.
+/// A chain without an end is left to whoever opens it.
+fs::path follow_links(fs::path path) {
+  constexpr int most_links = 40;  // as Linux has it
+  for (int links = 0; links < most_links; ++links) {
+    std::error_code failed;
+    const fs::path next = fs::read_symlink(path, failed);
+    if (failed) return path;
+    path = path.parent_path() / next;  // an absolute one replaces what is before it
+  }
+  return path;
+}
+
 /// 0, or why an existing file may not be written. Renaming over it would not ask.
 int why_read_only(const fs::path& existing) {
   std::FILE* file = std::fopen(existing.c_str(), "ab");
@@ -127,7 +140,7 @@ std::expected<AtomicFile, std::string> AtomicFile::create(const fs::path& target
   const bool exists = fs::exists(status);
   const bool in_place = exists && !fs::is_regular_file(status);
 
-  fs::path resolved = target;
+  fs::path resolved = exists ? target : follow_links(target);
   if (exists && !in_place) {
     resolved = fs::canonical(target, error);
     if (error) return failure(target, error.message());

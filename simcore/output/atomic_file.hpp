@@ -3,8 +3,8 @@
 //
 // A reader never sees a half-written result, and a failed run leaves the previous one. Nothing is
 // synchronised to the disk: a power cut may lose the file. What is not a regular file (a device, a
-// pipe) cannot be replaced and is written in place. A symbolic link is followed; the file replaced
-// keeps its permissions.
+// pipe) cannot be replaced and is written in place. A symbolic link is followed, also one that
+// leads to no file yet; the file replaced keeps its permissions.
 #pragma once
 
 #include <expected>

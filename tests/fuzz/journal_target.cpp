@@ -37,7 +37,7 @@ void resume_sweep(std::string_view input) {
     hash = row->hash;
     of = row->of;
   }
-  auto journal = cli::SweepJournal::resume(unnamed_file(0, input).string(), hash, of);
+  auto journal = cli::SweepJournal::resume(unnamed_file(0, input).string(), {hash, of});
   if (!journal) {
     require(!journal.error().empty(), "a refusal without a reason");
     return;

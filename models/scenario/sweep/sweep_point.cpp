@@ -12,6 +12,7 @@
 #include "models/scenario/simulation.hpp"
 #include "simcore/config/yaml_reader.hpp"
 #include "simcore/decimal_number.hpp"
+#include "simcore/machine_failure.hpp"
 
 namespace shardsim::scenario {
 
@@ -142,6 +143,35 @@ Json cost_json(const Cost& cost, const PriceList& prices) {
   return json;
 }
 
+/// The first error that tells of the machine, with its file; empty: all tell of the point.
+std::string machine_failure(const simcore::Diagnostics& diagnostics) {
+  for (const simcore::Diagnostic& one : diagnostics.all()) {
+    if (one.severity != simcore::Severity::error) continue;
+    if (!simcore::tells_of_machine(one.message)) continue;
+    const auto& source = one.where.source;
+    return source ? fmt::format("'{}' {}", source->name, one.message) : one.message;
+  }
+  return {};
+}
+
+/// The point's place and values, as its line begins.
+Json point_json(const SweepPlan& plan, std::int64_t index) {
+  Json line;
+  line["schema"] = sweep_schema;
+  Json& point = line["point"];
+  point["index"] = index;
+  point["of"] = plan.size();
+  point["values"] = Json::object();
+  for (const PointValue& one : plan.values(index)) {
+    point["values"][one.key] = json_of_text(one.value);
+  }
+  return line;
+}
+
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 /// Without what is long or depends on the machine.
 Json body_of(const PointOutcome& outcome, const SweepSetting& setting, const std::string& hash) {
   Result result = outcome.result;
@@ -174,7 +204,10 @@ PointOutcome run_point(const SweepPlan& plan, std::int64_t index, const SweepSet
     }
     return simulate(*experiment, setting);
   }
-  return failed_point(plan, index, bad_value(diagnostics));
+  PointOutcome failed = failed_point(plan, index, bad_value(diagnostics));
+  failed.machine_failure = machine_failure(diagnostics);
+  failed.abandoned = !failed.machine_failure.empty();
+  return failed;
 }
 
 PointOutcome failed_point(const SweepPlan& plan, std::int64_t index, PointFailure failure) {
@@ -189,17 +222,15 @@ PointOutcome failed_point(const SweepPlan& plan, std::int64_t index, PointFailur
   return outcome;
 }
 
+std::string point_head(const SweepPlan& plan, std::int64_t index) {
+  std::string text = text_of(point_json(plan, index));
+  text.pop_back();  // the brace that closes the line
+  return text;
+}
+
 std::string point_line(const SweepPlan& plan, std::int64_t index, const PointOutcome& outcome,
                        const SweepSetting& setting, const std::string& measured) {
-  Json line;
-  line["schema"] = sweep_schema;
-  Json& point = line["point"];
-  point["index"] = index;
-  point["of"] = plan.size();
-  point["values"] = Json::object();
-  for (const PointValue& one : plan.values(index)) {
-    point["values"][one.key] = json_of_text(one.value);
-  }
+  Json line = point_json(plan, index);
   if (outcome.failed) {
     line["failed"] = {{"kind", outcome.failed->kind}, {"message", outcome.failed->message}};
   }
@@ -209,7 +240,7 @@ std::string point_line(const SweepPlan& plan, std::int64_t index, const PointOut
     line["cost"] = cost ? cost_json(*cost, *setting.prices) : Json(nullptr);
   }
   if (!measured.empty()) line["measured"] = Json::parse(measured, nullptr, false);
-  return line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return text_of(line) + "\n";
 }
 
 }  // namespace shardsim::scenario

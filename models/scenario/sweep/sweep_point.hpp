@@ -48,6 +48,9 @@ struct PointOutcome {
   /// The GPU memory did not suffice in a rehearsal; there was no run.
   bool rehearsed_only = false;
   bool abandoned = false;  ///< given up: neither result nor failure
+  /// Why the machine could not run the point, which is then abandoned: its input is as it was, but
+  /// could not be read. Empty: it could.
+  std::string machine_failure;
   std::optional<CheckSummary> checks;
 };
 
@@ -55,6 +58,8 @@ PointOutcome run_point(const SweepPlan& plan, std::int64_t index, const SweepSet
 /// The outcome of a point that was not run, or of whose run nothing is known.
 PointOutcome failed_point(const SweepPlan& plan, std::int64_t index, PointFailure failure);
 
+/// How the point's line begins: up to and with its values. The line goes on with a comma.
+std::string point_head(const SweepPlan& plan, std::int64_t index);
 /// A JSON object on one line, with its newline: `shardsim.sweep/1`. `measured` are published
 /// figures of the same run, as JSON text of an array, or empty.
 std::string point_line(const SweepPlan& plan, std::int64_t index, const PointOutcome& outcome,

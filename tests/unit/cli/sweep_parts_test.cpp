@@ -89,7 +89,10 @@ TEST_CASE("words are quoted for the shell where they must be") {
 
 std::string line(int index) {
   return R"({"schema":"shardsim.sweep/1","point":{"index":)" + std::to_string(index) +
-         R"(,"of":4,"values":{}},"scenario":{"hash":"h"}})" + "\n";
+         R"(,"of":4,"values":{}},"failed":{"kind":"deadlock","message":"m"},"scenario":{"hash":"h"},)"
+         R"("cluster":{"gpus":8,"nodes":1},"step":null,"throughput":null,"memory":null,)"
+         R"("collectives":[],"links":[],"critical_path":[],"warnings":[],"simulator":{}})" +
+         "\n";
 }
 
 class JournalFile {
@@ -123,7 +126,7 @@ TEST_CASE("lines are appended as they come, and sorted at the end") {
 TEST_CASE("a journal that was cut off goes on with its whole lines") {
   const JournalFile file;
   file.write(line(2) + line(0) + line(1).substr(0, 40));
-  auto journal = SweepJournal::resume(file.path(), "h", 4);
+  auto journal = SweepJournal::resume(file.path(), {"h", 4});
   REQUIRE_MESSAGE(journal, journal.error());
   CHECK(journal->size() == 2);
   CHECK(journal->has(0));
@@ -135,7 +138,7 @@ TEST_CASE("a journal that was cut off goes on with its whole lines") {
 TEST_CASE("lines that a crash spoilt and points that are there twice are dropped") {
   const JournalFile file;
   file.write(line(0) + std::string(30, '\0') + "\n" + line(0) + line(3));
-  auto journal = SweepJournal::resume(file.path(), "h", 4);
+  auto journal = SweepJournal::resume(file.path(), {"h", 4});
   REQUIRE_MESSAGE(journal, journal.error());
   CHECK(journal->size() == 2);
   CHECK(file.text() == line(0) + line(3));
@@ -144,20 +147,86 @@ TEST_CASE("lines that a crash spoilt and points that are there twice are dropped
 TEST_CASE("another sweep's file, or no sweep's at all, is left alone") {
   const JournalFile file;
   file.write(line(0));
-  CHECK(!SweepJournal::resume(file.path(), "other", 4));
-  CHECK(!SweepJournal::resume(file.path(), "h", 5));
+  CHECK(!SweepJournal::resume(file.path(), {"other", 4}));
+  CHECK(!SweepJournal::resume(file.path(), {"h", 5}));
   CHECK(file.text() == line(0));
   file.write("name: a scenario\n");
-  CHECK(!SweepJournal::resume(file.path(), "h", 4));
+  CHECK(!SweepJournal::resume(file.path(), {"h", 4}));
   CHECK(file.text() == "name: a scenario\n");
   CHECK(!SweepJournal::create("/nonexistent/points.jsonl"));
+}
+
+TEST_CASE("what is no piece of this sweep is not cut off, and nothing else of its file is") {
+  const JournalFile file;
+  const std::string head = R"({"schema":"shardsim.sweep/1","point":{"index":1)";
+  const auto refused = [&file](const std::string& text) {
+    CAPTURE(text);
+    file.write(text);
+    CHECK(!SweepJournal::resume(file.path(), {"h", 4}));
+    CHECK((file.text() == text));
+  };
+  refused("precious data without newline");
+  refused("my thesis\nchapter 1\nlast line without newline");
+  refused("{");
+  refused(std::string(50, '\0'));
+  refused(head + R"(,"of":5,"values":{}})");                                // other axes
+  refused(head + R"(,"of":4,"values":{}},"scenario":{"hash":"other","s)");  // another scenario
+  refused(line(0) + "a note without newline");
+  refused(line(0) + "a note\n" + line(1));
+  for (const std::string& torn : {head, head + R"(,"of":4,"val)", line(1).substr(0, 200)}) {
+    CAPTURE(torn);
+    file.write(torn);
+    CHECK(SweepJournal::resume(file.path(), {"h", 4}));
+    CHECK(file.text().empty());
+  }
+}
+
+TEST_CASE("two lines of a point that differ are both computed again") {
+  const JournalFile file;
+  std::string other = line(0);
+  other.replace(other.find("\"m\""), 3, "\"n\"");
+  file.write(line(0) + line(1) + other);
+  auto journal = SweepJournal::resume(file.path(), {"h", 4});
+  REQUIRE_MESSAGE(journal, journal.error());
+  CHECK(!journal->has(0));
+  CHECK(file.text() == line(1));
+  REQUIRE(journal->warnings().size() == 1);
+  CHECK(journal->warnings().front().contains("points.jsonl:3: "));
+}
+
+TEST_CASE("a journal is one program's, until it is gone") {
+  const JournalFile file;
+  file.write(line(0));
+  {
+    const auto first = SweepJournal::resume(file.path(), {"h", 4});
+    REQUIRE(first);
+    const auto second = SweepJournal::resume(file.path(), {"h", 4});
+    REQUIRE_FALSE(second.has_value());
+    CHECK(second.error().contains("another program is writing '" + file.path()));
+    CHECK(!SweepJournal::create(file.path()));
+    CHECK(file.text() == line(0));
+  }
+  CHECK(SweepJournal::resume(file.path(), {"h", 4}));
+}
+
+TEST_CASE("under a name that is made from another, a file that is there is left alone") {
+  const JournalFile file;
+  constexpr auto only_if_empty = SweepJournal::Existing::only_if_empty;
+  file.write("mine");
+  CHECK(!SweepJournal::create(file.path(), only_if_empty));
+  CHECK(file.text() == "mine");
+  file.write("");
+  CHECK(SweepJournal::create(file.path(), only_if_empty));
+  file.write("mine");
+  CHECK(SweepJournal::create(file.path()));
+  CHECK(file.text().empty());
 }
 
 TEST_CASE("a line longer than any point is not taken into memory") {
   const JournalFile file;
   const std::string huge = line(0) + std::string(scenario::max_row_bytes + 1, 'x');
   file.write(huge);
-  const auto resumed = SweepJournal::resume(file.path(), "h", 4);
+  const auto resumed = SweepJournal::resume(file.path(), {"h", 4});
   REQUIRE_FALSE(resumed.has_value());
   CHECK(resumed.error().find("a line of more than 16 MiB") != std::string::npos);
   CHECK(file.text() == huge);
