@@ -110,13 +110,44 @@ std::optional<RingBackend::Moving> RingBackend::slowest_moving() const {
     if (!in.flow) continue;
     const simcore::BitRate rate = flows_.rate(*in.flow);
     if (rate.bytes_per_second <= 0) continue;
-    if (!slowest || rate < slowest->rate) slowest = Moving{in.spec.role, in.record.spec, rate};
+    if (slowest && !(rate < slowest->rate)) continue;
+    slowest = Moving{in.spec.role, in.record.spec, rate, slowest_link(in)};
   }
   return slowest;
 }
 
+/// Of the first group's links, as they are now.
+std::optional<network::LinkId> RingBackend::slowest_link(const Instance& in) const {
+  if (in.running == nullptr || in.running->timing.traffic == nullptr) return std::nullopt;
+  std::optional<network::LinkId> slowest;
+  double longest = 0;
+  for (const network::LinkUse& use : in.running->timing.traffic->uses) {
+    const double seconds = use.weight / flows_.bandwidth(use.link).bytes_per_second;
+    if (slowest && !(seconds > longest)) continue;
+    slowest = use.link;
+    longest = seconds;
+  }
+  return slowest;
+}
+
+void RingBackend::note_duration(const Instance& in) {
+  constexpr simcore::SimTime noteworthy = simcore::SimTime::microseconds(1'000'000);
+  const simcore::SimTime time = in.record.end - in.record.last_arrival;
+  if (time < noteworthy || (longest_ && time <= longest_->time)) return;
+  const simcore::SimTime latency = in.record.data_start - in.record.last_arrival;
+  longest_ = Longest{in.spec.role, in.record.spec, time, latency, slowest_link(in)};
+  if (!longest_->slowest || latency < time - latency) return;
+  // It is slow by its latency, not by its rate.
+  for (const network::LinkUse& use : in.running->timing.traffic->uses) {
+    const auto links = graph_.links();
+    if (links[use.link].latency > links[*longest_->slowest].latency) longest_->slowest = use.link;
+  }
+}
+
 void RingBackend::fail(CollectiveFailure failure) {
-  if (!failure_) failure_ = std::move(failure);
+  if (failure_) return;
+  failure_ = std::move(failure);
+  failed_at_ = queue_.now();
 }
 
 void RingBackend::arrive(std::uint32_t instance, std::uint32_t member, const CollectiveSpec& spec) {
@@ -259,6 +290,7 @@ void RingBackend::finish(std::uint32_t instance) {
   Instance& in = instances_[instance];
   in.record.end = queue_.now();
   in.flow.reset();
+  note_duration(in);
   collective_finished(in.record);
   // A member may arrive with its next collective while the others are still being told.
   in.arrived = 0;

@@ -26,6 +26,24 @@ namespace {
 constexpr SimTime latest_moment = SimTime::microseconds(4'000'000'000'000);
 constexpr std::string_view beyond_range = "the run takes more than 46 days of simulated time";
 
+std::string operation_text(const cuda::CollectiveSpec& spec, std::string_view role) {
+  return fmt::format("{} of {} on communicator {}", cuda::collective_name(spec.kind),
+                     simcore::to_text(spec.bytes), role);
+}
+
+/// When a link of a perturbation carries nothing.
+std::string outage_text(const PerturbationSpec& one) {
+  std::string text;
+  if (one.at) text += " from " + simcore::to_text(*one.at) + (one.until ? "" : " on");
+  if (one.until) text += " until " + simcore::to_text(*one.until);
+  return text;
+}
+
+bool out_at(const PerturbationSpec& one, SimTime time) {
+  return one.link && one.bandwidth->value <= 0 && one.at.value_or(SimTime{}) <= time &&
+         time < one.until.value_or(SimTime::never());
+}
+
 /// Of a report with a line a rank.
 std::vector<std::string> first_lines(std::vector<std::string> lines) {
   constexpr std::size_t most = 16;
@@ -353,21 +371,39 @@ RunFailure Simulation::State::out_of_memory(const cuda::OutOfMemory& what) const
   return failure;
 }
 
+/// Names the operation that goes on so long, or went on, and its slowest link.
+RunFailure Simulation::State::too_long() const {
+  RunFailure failure{std::string(beyond_range), {}, {}, FailureKind::too_long};
+  std::optional<network::LinkId> slowest;
+  if (const auto moving = backend.slowest_moving()) {
+    failure.message += fmt::format(": {} moves at {}", operation_text(*moving->spec, moving->role),
+                                   simcore::to_text(moving->rate));
+    slowest = moving->slowest;
+  } else if (const auto& longest = backend.longest()) {
+    failure.message += fmt::format(
+        ": {} takes {}, {} of it latency", operation_text(*longest->spec, longest->role),
+        simcore::to_text(longest->time), simcore::to_text(longest->latency));
+    slowest = longest->slowest;
+  }
+  if (slowest) {
+    const network::Link& link = experiment.graph.links()[*slowest];
+    failure.message +=
+        fmt::format("; its slowest link is {}: {}, {}", experiment.graph.link_name(*slowest),
+                    simcore::to_text(flows.bandwidth(*slowest)), simcore::to_text(link.latency));
+  }
+  if (runtime) failure.details = first_lines(runtime->deadlock_report());
+  return failure;
+}
+
 std::optional<RunFailure> Simulation::State::failure() const {
   if (runtime && runtime->out_of_memory()) return out_of_memory(*runtime->out_of_memory());
-  if (now() > latest_moment) {
-    return RunFailure{std::string(beyond_range), {}, {}, FailureKind::too_long};
-  }
+  if (now() > latest_moment) return too_long();
   if (own_job_finished()) return std::nullopt;
   RunFailure failure{"deadlock: nothing can go on", {}, {}};
   if (runtime) failure.details = runtime->deadlock_report();
   // Data that move so slowly that their end is beyond the range of times are no deadlock.
   if (const auto moving = backend.slowest_moving(); moving && !backend.failure()) {
-    failure.kind = FailureKind::too_long;
-    failure.message = fmt::format("{}: {} of {} on communicator {} moves at {}", beyond_range,
-                                  cuda::collective_name(moving->spec->kind),
-                                  simcore::to_text(moving->spec->bytes), moving->role,
-                                  simcore::to_text(moving->rate));
+    return too_long();
   }
   if (backend.failure()) {
     failure.message = nccl::to_text(*backend.failure());
@@ -379,10 +415,15 @@ std::optional<RunFailure> Simulation::State::failure() const {
                                     simcore::to_text(*one.dies_at));
       failure.kind = FailureKind::deadlock;
     }
-    if (!one.link || one.bandwidth->value > 0 || !backend.failure()) continue;
-    failure.message =
-        fmt::format("no route: a collective needs '{}', whose bandwidth is 0 %{}", *one.link,
-                    one.at ? " from " + simcore::to_text(*one.at) + " on" : "");
+    if (!backend.failure() || !out_at(one, backend.failed_at())) continue;
+    failure.message = fmt::format("no route: a collective needs '{}', whose bandwidth is 0 %{}",
+                                  *one.link, outage_text(one));
+    if (one.until) {
+      failure.message += fmt::format(
+          ": at {} it has no other way, and it does not wait for the link to come back (at more "
+          "than 0 % it would go on)",
+          simcore::to_text(backend.failed_at()));
+    }
     failure.kind = FailureKind::no_route;
   }
   failure.details = first_lines(std::move(failure.details));

@@ -71,6 +71,7 @@ struct Simulation::State {
 
   // Why there is no result.
   std::optional<RunFailure> failure() const;
+  RunFailure too_long() const;
   RunFailure invariant_failure() const;
   RunFailure stopped(const std::string& why) const;
   void keep_recent();

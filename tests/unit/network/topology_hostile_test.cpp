@@ -95,6 +95,13 @@ TEST_CASE("misspelt keys and values are met with the nearest right ones") {
   CHECK(says(with("kind: fat_tree, ", ""), "kind"));
 }
 
+TEST_CASE("a node has no more CPUs and NICs than machines have") {
+  CHECK(messages(with("cpus: {count: 2", "cpus: {count: 64")) == "");
+  CHECK(says(with("cpus: {count: 2", "cpus: {count: 65"), "64"));
+  CHECK(messages(with("nics: {count: 2", "nics: {count: 128")) == "");
+  CHECK(says(with("nics: {count: 2", "nics: {count: 129"), "128"));
+}
+
 TEST_CASE("keys that contradict each other") {
   CHECK(says(with(", nodes_per_leaf: 2", ""), "needs 'nodes_per_leaf'"));
   CHECK(says(with("kind: fat_tree", "kind: single_switch"), "go with 'rail_optimised'"));
