@@ -116,7 +116,8 @@ std::optional<RingBackend::Moving> RingBackend::slowest_moving() const {
   return slowest;
 }
 
-/// Of the first group's links, as they are now.
+/// Of the first group's links, as they are now: by its rate, or by its latency where that leaves
+/// the flow no more than a rate of its own.
 std::optional<network::LinkId> RingBackend::slowest_link(const Instance& in) const {
   if (in.running == nullptr || in.running->timing.traffic == nullptr) return std::nullopt;
   std::optional<network::LinkId> slowest;
@@ -127,6 +128,14 @@ std::optional<network::LinkId> RingBackend::slowest_link(const Instance& in) con
     slowest = use.link;
     longest = seconds;
   }
+  const double cap = in.running->timing.cap.bytes_per_second;
+  const bool by_latency =
+      in.record.data_start - in.record.last_arrival >= queue_.now() - in.record.data_start;
+  if (!slowest || !(by_latency || (cap > 0 && cap * longest < 1))) return slowest;
+  for (const network::LinkUse& use : in.running->timing.traffic->uses) {
+    const auto links = graph_.links();
+    if (links[use.link].latency > links[*slowest].latency) slowest = use.link;
+  }
   return slowest;
 }
 
@@ -134,14 +143,8 @@ void RingBackend::note_duration(const Instance& in) {
   constexpr simcore::SimTime noteworthy = simcore::SimTime::microseconds(1'000'000);
   const simcore::SimTime time = in.record.end - in.record.last_arrival;
   if (time < noteworthy || (longest_ && time <= longest_->time)) return;
-  const simcore::SimTime latency = in.record.data_start - in.record.last_arrival;
-  longest_ = Longest{in.spec.role, in.record.spec, time, latency, slowest_link(in)};
-  if (!longest_->slowest || latency < time - latency) return;
-  // It is slow by its latency, not by its rate.
-  for (const network::LinkUse& use : in.running->timing.traffic->uses) {
-    const auto links = graph_.links();
-    if (links[use.link].latency > links[*longest_->slowest].latency) longest_->slowest = use.link;
-  }
+  longest_ = Longest{in.spec.role, in.record.spec, time,
+                     in.record.data_start - in.record.last_arrival, slowest_link(in)};
 }
 
 void RingBackend::fail(CollectiveFailure failure) {

@@ -114,7 +114,8 @@ void NicSpec::describe(simcore::Fields<NicSpec>& fields) {
 }
 
 void NodeSpec::describe(simcore::Fields<NodeSpec>& fields) {
-  fields.required("gpus", &NodeSpec::gpus, "GPUs of a node.").range(1, most_devices);
+  fields.required("gpus", &NodeSpec::gpus, "GPUs of a node; at most 64 without NVLink switches.")
+      .range(1, most_devices);
   fields.optional("nvlink", &NodeSpec::nvlink, "NVLink; leave it out for a node without.");
   fields.optional("cpus", &NodeSpec::cpus, "CPU sockets.");
   fields.optional("pcie", &NodeSpec::pcie, "How GPUs and NICs hang on switches and CPUs.");

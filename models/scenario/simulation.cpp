@@ -375,11 +375,16 @@ RunFailure Simulation::State::out_of_memory(const cuda::OutOfMemory& what) const
 RunFailure Simulation::State::too_long() const {
   RunFailure failure{std::string(beyond_range), {}, {}, FailureKind::too_long};
   std::optional<network::LinkId> slowest;
-  if (const auto moving = backend.slowest_moving()) {
+  const auto moving = backend.slowest_moving();
+  const auto& longest = backend.longest();
+  const auto seconds = [](const auto& one) {
+    return static_cast<double>(one.spec->bytes.count) / one.rate.bytes_per_second;
+  };
+  if (moving && (!longest || seconds(*moving) > longest->time.seconds())) {
     failure.message += fmt::format(": {} moves at {}", operation_text(*moving->spec, moving->role),
                                    simcore::to_text(moving->rate));
     slowest = moving->slowest;
-  } else if (const auto& longest = backend.longest()) {
+  } else if (longest) {
     failure.message += fmt::format(
         ": {} takes {}, {} of it latency", operation_text(*longest->spec, longest->role),
         simcore::to_text(longest->time), simcore::to_text(longest->latency));
