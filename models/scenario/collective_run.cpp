@@ -91,7 +91,9 @@ std::expected<double, std::string> CollectiveRun::kernel_us(const cuda::Collecti
         "is latency",
         simcore::to_text(timing.latency));
     if (timing.traffic != nullptr) {
-      why += fmt::format(", and its data move at {}", simcore::to_text(timing.traffic->rate));
+      simcore::BitRate rate = timing.traffic->rate;
+      if (timing.cap.bytes_per_second > 0) rate = std::min(rate, timing.cap);
+      why += fmt::format(", and its data move at {}", simcore::to_text(rate));
     }
     return std::unexpected(std::move(why));
   }
