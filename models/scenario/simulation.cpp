@@ -381,7 +381,10 @@ RunFailure Simulation::State::too_long() const {
     return static_cast<double>(one.spec->bytes.count) / one.rate.bytes_per_second;
   };
   if (moving && (!longest || seconds(*moving) > longest->time.seconds())) {
-    failure.message += fmt::format(": {} moves at {}", operation_text(*moving->spec, moving->role),
+    // Latency comes first: it is over, and took the time.
+    const bool brief = seconds(*moving) < 60;
+    failure.message += fmt::format(": {} {} {}", operation_text(*moving->spec, moving->role),
+                                   brief ? "moves only after its latency, at" : "moves at",
                                    simcore::to_text(moving->rate));
     slowest = moving->slowest;
   } else if (longest) {
