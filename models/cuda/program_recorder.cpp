@@ -62,17 +62,8 @@ std::size_t hash_of(const AllocationSpec& spec) {
 
 /// Index of `value` in `table`, appended if it is not there yet.
 template <class T>
-TableIndex find_or_add(std::vector<T>& table, std::unordered_multimap<std::size_t, TableIndex>& ids,
-                       const T& value) {
-  const std::size_t hash = hash_of(value);
-  const auto [first, last] = ids.equal_range(hash);
-  for (auto it = first; it != last; ++it) {
-    if (table[it->second] == value) return it->second;
-  }
-  const auto index = static_cast<TableIndex>(table.size());
-  table.push_back(value);
-  ids.emplace(hash, index);
-  return index;
+TableIndex find_or_add(std::vector<T>& table, DistinctIndex& ids, const T& value) {
+  return ids.find_or_add(table, hash_of(value), value);
 }
 
 }  // namespace
@@ -90,12 +81,7 @@ CommunicatorId ProgramRecorder::create_communicator(std::string_view role) {
 }
 
 NameId ProgramRecorder::intern(std::string_view name) {
-  const auto found = name_ids_.find(name);
-  if (found != name_ids_.end()) return found->second;
-  const auto id = static_cast<NameId>(program_.names.size());
-  program_.names.emplace_back(name);
-  name_ids_.emplace(std::string(name), id);
-  return id;
+  return name_ids_.find_or_add(program_.names, std::hash<std::string_view>{}(name), name);
 }
 
 void ProgramRecorder::emit(OpCode code, StreamId stream, TableIndex index, NameId name) {

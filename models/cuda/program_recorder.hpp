@@ -5,12 +5,10 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "models/cuda/distinct_index.hpp"
 #include "models/cuda/program.hpp"
 
 namespace shardsim::cuda {
@@ -54,10 +52,10 @@ class ProgramRecorder {
   void emit(OpCode code, StreamId stream, TableIndex index, NameId name = 0);
 
   Program program_;
-  std::map<std::string, NameId, std::less<>> name_ids_;
-  std::unordered_multimap<std::size_t, TableIndex> kernel_ids_;
-  std::unordered_multimap<std::size_t, TableIndex> collective_ids_;
-  std::unordered_multimap<std::size_t, TableIndex> allocation_ids_;
+  DistinctIndex name_ids_;
+  DistinctIndex kernel_ids_;
+  DistinctIndex collective_ids_;
+  DistinctIndex allocation_ids_;
   std::vector<TensorId> free_tensors_;
 };
 

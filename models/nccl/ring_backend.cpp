@@ -110,15 +110,49 @@ std::optional<RingBackend::Moving> RingBackend::slowest_moving() const {
     if (!in.flow) continue;
     const simcore::BitRate rate = flows_.rate(*in.flow);
     if (rate.bytes_per_second <= 0) continue;
-    if (!slowest || rate < slowest->rate) slowest = Moving{in.spec.role, in.record.spec, rate};
+    if (slowest && !(rate < slowest->rate)) continue;
+    slowest = Moving{in.spec.role, in.record.spec, rate, slowest_link(in)};
   }
   return slowest;
 }
 
+/// Of the first group's links, as they are now: by its rate, or by its latency where that leaves
+/// the flow no more than a rate of its own.
+std::optional<network::LinkId> RingBackend::slowest_link(const Instance& in) const {
+  if (in.running == nullptr || in.running->timing.traffic == nullptr) return std::nullopt;
+  std::optional<network::LinkId> slowest;
+  double longest = 0;
+  for (const network::LinkUse& use : in.running->timing.traffic->uses) {
+    const double seconds = use.weight / flows_.bandwidth(use.link).bytes_per_second;
+    if (slowest && !(seconds > longest)) continue;
+    slowest = use.link;
+    longest = seconds;
+  }
+  const double cap = in.running->timing.cap.bytes_per_second;
+  const bool by_latency =
+      in.record.data_start - in.record.last_arrival >= queue_.now() - in.record.data_start;
+  if (!slowest || !(by_latency || (cap > 0 && cap * longest < 1))) return slowest;
+  for (const network::LinkUse& use : in.running->timing.traffic->uses) {
+    const auto links = graph_.links();
+    if (links[use.link].latency > links[*slowest].latency) slowest = use.link;
+  }
+  return slowest;
+}
+
+void RingBackend::note_duration(const Instance& in) {
+  constexpr simcore::SimTime noteworthy = simcore::SimTime::microseconds(1'000'000);
+  const simcore::SimTime time = in.record.end - in.record.last_arrival;
+  if (time < noteworthy || (longest_ && time <= longest_->time)) return;
+  longest_ = Longest{in.spec.role, in.record.spec, time,
+                     in.record.data_start - in.record.last_arrival, slowest_link(in)};
+}
+
 void RingBackend::fail(std::uint32_t instance, CollectiveFailure failure) {
   if (!failure_) failure_ = failure;
-  std::optional<CollectiveFailure>& first = instances_[instance].failure;
-  if (!first) first = std::move(failure);
+  Instance& in = instances_[instance];
+  if (in.failure) return;
+  in.failure = std::move(failure);
+  in.failed_at = queue_.now();
 }
 
 void RingBackend::arrive(std::uint32_t instance, std::uint32_t member, const CollectiveSpec& spec) {
@@ -261,6 +295,7 @@ void RingBackend::finish(std::uint32_t instance) {
   Instance& in = instances_[instance];
   in.record.end = queue_.now();
   in.flow.reset();
+  note_duration(in);
   collective_finished(in.record);
   // A member may arrive with its next collective while the others are still being told.
   in.arrived = 0;

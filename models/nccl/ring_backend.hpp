@@ -98,14 +98,29 @@ class RingBackend final : public cuda::CollectiveBackend,
     const auto& failure = instances_[instance].failure;
     return failure ? &*failure : nullptr;
   }
+  /// When it did.
+  simcore::SimTime failed_at(std::uint32_t instance) const {
+    return instances_[instance].failed_at;
+  }
 
   /// A collective whose data are moving, at which rate; nothing if there is none.
   struct Moving {
     std::string_view role;
     const cuda::CollectiveSpec* spec = nullptr;
     simcore::BitRate rate;
+    std::optional<network::LinkId> slowest;  ///< the link that a byte of it occupies longest
   };
   std::optional<Moving> slowest_moving() const;
+  /// Of all collectives that ended after a second or more, that which took longest from its last
+  /// arrival; the first of equal ones.
+  struct Longest {
+    std::string_view role;
+    const cuda::CollectiveSpec* spec = nullptr;
+    simcore::SimTime time;
+    simcore::SimTime latency;  ///< part of `time` before data moved
+    std::optional<network::LinkId> slowest;
+  };
+  const std::optional<Longest>& longest() const { return longest_; }
 
   simcore::Probe<ArrivalRecord> member_arrived;
   simcore::Probe<CollectiveRecord> collective_finished;
@@ -128,6 +143,7 @@ class RingBackend final : public cuda::CollectiveBackend,
     std::optional<network::FlowId> flow;  ///< while data move
     CollectiveRecord record;
     std::optional<CollectiveFailure> failure;
+    simcore::SimTime failed_at;
   };
 
   void on_event(const simcore::Event& event) override;
@@ -139,6 +155,8 @@ class RingBackend final : public cuda::CollectiveBackend,
   std::expected<network::LinkSetId, NoRoute> links_of(Instance& in, const Traffic& traffic);
   const Prepared* find_timing(std::uint32_t instance, const cuda::CollectiveSpec& spec);
   bool may_have_no_route() const;
+  std::optional<network::LinkId> slowest_link(const Instance& in) const;
+  void note_duration(const Instance& in);
   void fail(std::uint32_t instance, CollectiveFailure failure);
 
   const network::Graph& graph_;
@@ -149,6 +167,7 @@ class RingBackend final : public cuda::CollectiveBackend,
   std::vector<Instance> instances_;
   const network::LinkOutages* outages_ = nullptr;
   std::optional<CollectiveFailure> failure_;
+  std::optional<Longest> longest_;
 };
 
 }  // namespace shardsim::nccl

@@ -50,6 +50,8 @@ struct Graph::State {
   NodeShapes shapes;  ///< empty: not found out
   /// By shape, by GPU of the node: slots of the NICs dealt to it.
   std::vector<std::vector<std::vector<std::size_t>>> rails;
+  /// Of large nodes without a shape, with all NICs up: the NICs dealt to each GPU.
+  std::map<int, std::vector<std::vector<VertexId>>> dealt;
 
   RoutingSpec routing;
   std::map<std::pair<VertexId, VertexId>, std::vector<LinkId>> table;  ///< of static routes
@@ -71,6 +73,7 @@ struct Graph::State {
   void forget_shapes() {
     shapes = {};
     rails.clear();
+    dealt.clear();
   }
   /// Whether each vertex can be reached from `start`, along links or against them.
   std::vector<bool> reach(VertexId start, bool along, bool through_gpus) const;
@@ -157,6 +160,13 @@ void Graph::find_node_shapes() {
       auto& slots = rails.emplace_back();
       for (const VertexId nic : nics) slots.push_back(s.slots[nic]);
     }
+  }
+  // Dealing looks at all GPUs of the node, for each of them anew unless it is kept.
+  constexpr std::size_t many_gpus = 64;
+  for (int node = 0; node < node_count(); ++node) {
+    const bool kept =
+        shape_of_node(node) < 0 && s.ranks[static_cast<std::size_t>(node) + 1].size() > many_gpus;
+    if (kept) s.dealt.emplace(node, s.deal_nics(node));
   }
 }
 
@@ -390,12 +400,17 @@ std::vector<std::vector<VertexId>> Graph::State::deal_nics(int node) const {
   for (const int rank : ranks[static_cast<std::size_t>(node + 1)]) {
     nearest.push_back(nearest_nics(rank));
   }
+  struct Sharers {
+    std::size_t count = 0;
+    std::size_t served = 0;
+  };
+  std::map<std::vector<VertexId>, Sharers> sharers_of;
+  for (const std::vector<VertexId>& nics : nearest) ++sharers_of[nics].count;
   std::vector<std::vector<VertexId>> dealt;
-  for (std::size_t own = 0; own < nearest.size(); ++own) {
-    const std::vector<VertexId>& nics = nearest[own];
-    const auto sharers = static_cast<std::size_t>(std::ranges::count(nearest, nics));
-    const auto place = static_cast<std::size_t>(
-        std::count(nearest.begin(), nearest.begin() + static_cast<std::ptrdiff_t>(own), nics));
+  for (const std::vector<VertexId>& nics : nearest) {
+    Sharers& those = sharers_of[nics];
+    const std::size_t sharers = those.count;
+    const std::size_t place = those.served++;
     std::size_t first = place * nics.size() / sharers;
     std::size_t last = (place + 1) * nics.size() / sharers;
     if (nics.size() < sharers) last = nics.empty() ? first : first + 1;
@@ -410,7 +425,11 @@ std::vector<VertexId> Graph::rail_nics(int rank) const {
   const int node = node_of(rank);
   const auto local = static_cast<std::size_t>(local_index(rank));
   const std::int32_t shape = shape_of_node(node);
-  if (shape < 0 || s.any_down_in(node)) return s.deal_nics(node)[local];
+  if (shape < 0 || s.any_down_in(node)) {
+    const auto kept = s.dealt.find(node);
+    if (kept != s.dealt.end() && !s.any_down_in(node)) return kept->second[local];
+    return s.deal_nics(node)[local];
+  }
   std::vector<VertexId> nics;
   for (const std::size_t slot : s.rails[static_cast<std::size_t>(shape)][local]) {
     nics.push_back(devices_of(node)[slot]);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "models/network/sparse_index.hpp"
 #include "simcore/random.hpp"
 
 namespace shardsim::network {
@@ -46,28 +47,31 @@ std::uint64_t hash_of(const RoutingSpec& routing, const Ways& ways, std::uint64_
 /// The way whose fullest link is least full, found from the far end.
 std::vector<LinkUse> least_loaded(const Ways& ways, const RouteRequest& request,
                                   std::span<const Vertex> vertices, std::span<const Link> links) {
-  struct Best {
-    VertexId vertex;
-    double fullest;
+  /// By the number of a vertex among those of its level.
+  struct Level {
+    SparseIndex index;
+    std::vector<double> fullest;
   };
   const auto load = [&](LinkId link) {
     const double present = request.loads.empty() ? 0 : request.loads[link];
     return (present + request.share) / links[link].bandwidth.bytes_per_second;
   };
-  std::vector<std::vector<Best>> best(ways.levels() + 1);
-  best.back().push_back({ways.to, 0});
+  std::vector<Level> best(ways.levels() + 1);
+  best.back().index.number_of(ways.to);
+  best.back().fullest.push_back(0);
   const auto through = [&](std::size_t level, const RouteStep& step) {
-    const auto at = std::ranges::find(best[level + 1], step.to, &Best::vertex);
-    return std::max(at->fullest, load(step.link));
+    Level& next = best[level + 1];
+    return std::max(next.fullest[next.index.number_of(step.to)], load(step.link));
   };
   for (std::size_t level = ways.levels(); level-- > 0;) {
     for (const RouteStep& step : ways.steps(level)) {
       const double fullest = through(level, step);
-      const auto known = std::ranges::find(best[level], step.from, &Best::vertex);
-      if (known == best[level].end()) {
-        best[level].push_back({step.from, fullest});
+      Level& here = best[level];
+      const std::uint32_t number = here.index.number_of(step.from);
+      if (number == here.fullest.size()) {
+        here.fullest.push_back(fullest);
       } else {
-        known->fullest = std::min(known->fullest, fullest);
+        here.fullest[number] = std::min(here.fullest[number], fullest);
       }
     }
   }
@@ -100,17 +104,18 @@ std::vector<LinkUse> sprayed(const Ways& ways, std::span<const Vertex> vertices)
   std::vector<Amount> here{{ways.from, 1}};
   for (std::size_t level = 0; level < ways.levels(); ++level) {
     std::vector<Amount> next;
+    SparseIndex numbers;
     for (const Amount& amount : here) {
       Steps choices = ways.steps_from(level, amount.vertex);
       if (!spreads(choices, vertices)) choices = choices.first(1);
       const double share = amount.share / static_cast<double>(choices.size());
       for (const RouteStep& step : choices) {
         uses.push_back({step.link, share});
-        const auto known = std::ranges::find(next, step.to, &Amount::vertex);
-        if (known == next.end()) {
+        const std::uint32_t number = numbers.number_of(step.to);
+        if (number == next.size()) {
           next.push_back({step.to, share});
         } else {
-          known->share += share;
+          next[number].share += share;
         }
       }
     }

@@ -156,6 +156,14 @@ void check_parents(const NodeSpec& node, const std::string& where,
 }
 
 void check_node(const NodeSpec& node, const std::string& where, Report& report) {
+  // Twice what machines have. Without a switch NCCL tries the orders of GPUs one after another.
+  constexpr std::int64_t most_without_switch = 64;
+  const bool switched = node.nvlink && node.nvlink->layout == NvlinkLayout::nvswitch;
+  if (!switched && node.gpus > most_without_switch) {
+    report.error(where + ".gpus",
+                 fmt::format("expected at most {} in a node without NVLink switches, found {}",
+                             most_without_switch, node.gpus));
+  }
   if (node.cpus && node.cpus->count > 1 && !node.cpus->interconnect) {
     report.error(where + ".cpus", fmt::format("{} CPUs need an 'interconnect'", node.cpus->count));
   }

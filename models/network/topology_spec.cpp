@@ -10,6 +10,10 @@ namespace shardsim::network {
 namespace {
 
 constexpr std::int64_t most_devices = 1024;  ///< of one kind in a node
+// Several times what any node has: 32 sockets (HPE Superdome Flex), 32 NICs. What NCCL's planner
+// looks at grows with the square of the former, each being joined to each, and of the latter.
+constexpr std::int64_t most_cpus = 64;
+constexpr std::int64_t most_nics = 128;
 constexpr std::int64_t most_nodes = 1'000'000;
 
 template <class T>
@@ -56,7 +60,7 @@ void NvlinkSpec::describe(simcore::Fields<NvlinkSpec>& fields) {
 }
 
 void CpuSpec::describe(simcore::Fields<CpuSpec>& fields) {
-  fields.optional("count", &CpuSpec::count, "CPU sockets of a node.").range(1, most_devices);
+  fields.optional("count", &CpuSpec::count, "CPU sockets of a node.").range(1, most_cpus);
   fields.required("vendor", &CpuSpec::vendor, "NCCL's estimates depend on it.");
   fields.optional("interconnect", &CpuSpec::interconnect, "Between each two CPUs.");
 }
@@ -82,7 +86,7 @@ void PcieSpec::describe(simcore::Fields<PcieSpec>& fields) {
 
 void NicSpec::describe(simcore::Fields<NicSpec>& fields) {
   fields.required("count", &NicSpec::count, "NICs of a node that carry training traffic.")
-      .range(0, most_devices);
+      .range(0, most_nics);
   fields.required("link", &NicSpec::link, "A NIC's port, to the switch it is plugged into.");
   fields
       .optional(
@@ -94,7 +98,7 @@ void NicSpec::describe(simcore::Fields<NicSpec>& fields) {
       .optional("nics_per_device", &NicSpec::nics_per_device,
                 "NICs that NCCL sees as one network device, in order: ports of one card that it "
                 "merges, adapters that a plugin groups. NCCL_IB_MERGE_NICS=0 undoes the former.")
-      .range(1, most_devices);
+      .range(1, most_nics);
   fields
       .optional("software_latency", &NicSpec::software_latency,
                 "Software's part of a step between nodes, besides the cables: from the GPU's flag "
@@ -110,7 +114,8 @@ void NicSpec::describe(simcore::Fields<NicSpec>& fields) {
 }
 
 void NodeSpec::describe(simcore::Fields<NodeSpec>& fields) {
-  fields.required("gpus", &NodeSpec::gpus, "GPUs of a node.").range(1, most_devices);
+  fields.required("gpus", &NodeSpec::gpus, "GPUs of a node; at most 64 without NVLink switches.")
+      .range(1, most_devices);
   fields.optional("nvlink", &NodeSpec::nvlink, "NVLink; leave it out for a node without.");
   fields.optional("cpus", &NodeSpec::cpus, "CPU sockets.");
   fields.optional("pcie", &NodeSpec::pcie, "How GPUs and NICs hang on switches and CPUs.");

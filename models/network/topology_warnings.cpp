@@ -1,11 +1,14 @@
 #include "models/network/topology_warnings.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "models/network/colour_refinement.hpp"
+#include "models/network/routing_spec.hpp"
 
 namespace shardsim::network {
 
@@ -56,12 +59,68 @@ void check_sharing(const Graph& graph, std::vector<std::string>& found) {
   }
 }
 
+/// The rate of the slowest NIC's port; nothing without NICs on a network.
+std::optional<double> least_nic_rate(const Graph& graph) {
+  std::optional<double> least;
+  for (const Link& link : graph.links()) {
+    if (link.kind != LinkKind::network) continue;
+    if (graph.vertices()[link.from].kind != DeviceKind::nic) continue;
+    const double rate = link.bandwidth.bytes_per_second;
+    least = least ? std::min(*least, rate) : rate;
+  }
+  return least;
+}
+
+/// Whether a link between switches leads up, or from pod to pod.
+bool leads_away(const Vertex& from, const Vertex& to) {
+  return to.tier > from.tier || (to.tier == from.tier && from.tier > 0);
+}
+
 }  // namespace
+
+std::vector<std::string> uplink_warnings(const Graph& graph) {
+  const std::optional<double> nic = least_nic_rate(graph);
+  if (!nic || graph.routing().policy == RoutingPolicy::spray) return {};
+  struct Slowest {
+    std::optional<VertexId> device;
+    double rate = 0;
+  };
+  std::array<Slowest, 3> of_tier;
+  const auto vertices = graph.vertices();
+  for (const VertexId v : graph.devices_of(-1)) {
+    if (vertices[v].kind != DeviceKind::network_switch) continue;
+    std::size_t ups = 0;
+    double least = *nic;
+    for (const LinkId l : graph.links_from(v)) {
+      const Link& link = graph.links()[l];
+      if (vertices[link.to].kind != DeviceKind::network_switch) continue;
+      if (!leads_away(vertices[v], vertices[link.to])) continue;
+      ++ups;
+      least = std::min(least, link.bandwidth.bytes_per_second);
+    }
+    // One link stands for several with ideal spreading.
+    if (ups < 2 || least > *nic * 0.99) continue;
+    Slowest& known = of_tier[static_cast<std::size_t>(vertices[v].tier)];
+    if (!known.device || least < known.rate) known = {v, least};
+  }
+  std::vector<std::string> found;
+  for (const Slowest& one : of_tier) {
+    if (!one.device) continue;
+    found.push_back(
+        fmt::format("{} has links up of {:.3g} GB/s each, and a NIC sends {:.3g}: a flow, which "
+                    "takes one of them, cannot be faster (fewer spines or cores, less "
+                    "oversubscription, or routing by spray)",
+                    graph.vertex_name(*one.device), one.rate * 1e-9, *nic * 1e-9));
+  }
+  return found;
+}
 
 std::vector<std::string> topology_warnings(const Graph& graph) {
   std::vector<std::string> found;
   check_feeding(graph, refine_colours(graph), found);
   check_sharing(graph, found);
+  const std::vector<std::string> uplinks = uplink_warnings(graph);
+  found.insert(found.end(), uplinks.begin(), uplinks.end());
   return found;
 }
 

@@ -85,7 +85,17 @@ std::expected<double, std::string> CollectiveRun::kernel_us(const cuda::Collecti
   auto done = model_.carry_out(spec, plan_, nccl::DataPath::flow);
   if (!done) return std::unexpected("no route between ranks");
   if (!(alone_us(done->timing) < latest_us)) {
-    return std::unexpected("the collective takes more than 46 days of simulated time");
+    const nccl::CollectiveTiming& timing = done->timing;
+    std::string why = fmt::format(
+        "the collective takes more than 46 days of simulated time: {} "
+        "is latency",
+        simcore::to_text(timing.latency));
+    if (timing.traffic != nullptr) {
+      simcore::BitRate rate = timing.traffic->rate;
+      if (timing.cap.bytes_per_second > 0) rate = std::min(rate, timing.cap);
+      why += fmt::format(", and its data move at {}", simcore::to_text(rate));
+    }
+    return std::unexpected(std::move(why));
   }
   if (settings.fidelity == CollectiveFidelity::chunk) {
     done = model_.carry_out(spec, plan_, nccl::DataPath::chunk);

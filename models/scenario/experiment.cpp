@@ -8,6 +8,7 @@
 
 #include "models/cuda/program_recorder.hpp"
 #include "models/network/topology_builder.hpp"
+#include "models/network/topology_warnings.hpp"
 #include "models/scenario/class_search.hpp"
 #include "models/scenario/device_memory.hpp"
 #include "models/scenario/job_placement.hpp"
@@ -435,6 +436,7 @@ class Builder {
 
   void note_limits() {
     const ScenarioSpec& given = spec();
+    made_.warnings = network::uplink_warnings(made_.graph);
     if (!given.workload.model) return;
     const gpu::GemmConstants& constants =
         made_.gpu.gemm_constants(training::compute_type(given.workload.precision));

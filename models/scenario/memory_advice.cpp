@@ -126,11 +126,12 @@ MemoryAdvisor::MemoryAdvisor(const Experiment& failed, ExperimentOptions options
 
 MemoryAdvisor::~MemoryAdvisor() = default;
 
-bool MemoryAdvisor::build(const ScenarioChange& change) {
+bool MemoryAdvisor::build(const ScenarioChange& change, bool first_step) {
   // A change that other keys forbid is none; what is wrong with it is nobody's concern.
   simcore::Diagnostics ignored;
   auto scenario = with_override(failed_.scenario, change.key + "=" + change.value, ignored);
   if (!scenario) return false;
+  if (first_step) scenario->spec.steps = {.warmup = 0, .measure = 1};
   experiment_ = build_experiment(std::move(*scenario), options_, ignored);
   return experiment_.has_value() && !ignored.has_errors();
 }
@@ -152,7 +153,9 @@ bool MemoryAdvisor::begin_try() {
       continue;
     }
     at_ = chain.next();
-    if (!build(chain.changes[at_])) {
+    const StepsSpec& steps = failed_.scenario.spec.steps;
+    screening_ = steps.warmup + steps.measure > 1;
+    if (!build(chain.changes[at_], screening_)) {
       // What has no place for so many nodes has none for more; other keys' values may just not
       // suit.
       if (chain.changes[at_].key == nodes_key) {
@@ -170,9 +173,20 @@ bool MemoryAdvisor::begin_try() {
 
 void MemoryAdvisor::end_try() {
   const auto output = simulation_->finish();
+  Chain& chain = chains_[turn_];
+  if (output && screening_) {
+    screening_ = false;
+    simulation_.reset();
+    experiment_.reset();
+    if (build(chain.changes[at_], false)) {
+      simulation_ = std::make_unique<Simulation>(*experiment_);
+    } else {
+      chain.first = at_ + 1;
+    }
+    return;
+  }
   ++tried_;
   events_ += simulation_->events();
-  Chain& chain = chains_[turn_];
   if (output) {
     add_suggestion(chain, output->result);
     chain.last = at_;

@@ -65,7 +65,8 @@ class MemoryAdvisor {
   bool begin_try();
   void end_try();
   void add_suggestion(Chain& chain, const Result& result);
-  bool build(const ScenarioChange& change);
+  /// Of all its steps, or of the first alone.
+  bool build(const ScenarioChange& change, bool first_step);
 
   const Experiment& failed_;
   ExperimentOptions options_;
@@ -74,6 +75,8 @@ class MemoryAdvisor {
   int tried_ = 0;
   std::uint64_t events_ = 0;  ///< of the tries that ended
   std::size_t at_ = 0;        ///< the change that is tried, in its chain
+  /// Its first step alone is run: what fails there fails, and whole runs take longer to record.
+  bool screening_ = false;
   std::optional<Experiment> experiment_;
   std::unique_ptr<Simulation> simulation_;
   std::vector<MemorySuggestion> suggestions_;

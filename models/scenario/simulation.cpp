@@ -29,6 +29,24 @@ constexpr std::string_view beyond_range = "the run takes more than 46 days of si
 /// More steps than any job does in the time of another's: simulating them all takes too long.
 constexpr std::uint32_t endless = 10'000;
 
+std::string operation_text(const cuda::CollectiveSpec& spec, std::string_view role) {
+  return fmt::format("{} of {} on communicator {}", cuda::collective_name(spec.kind),
+                     simcore::to_text(spec.bytes), role);
+}
+
+/// When a link of a perturbation carries nothing.
+std::string outage_text(const PerturbationSpec& one) {
+  std::string text;
+  if (one.at) text += " from " + simcore::to_text(*one.at) + (one.until ? "" : " on");
+  if (one.until) text += " until " + simcore::to_text(*one.until);
+  return text;
+}
+
+bool out_at(const PerturbationSpec& one, SimTime time) {
+  return one.link && one.bandwidth->value <= 0 && one.at.value_or(SimTime{}) <= time &&
+         time < one.until.value_or(SimTime::never());
+}
+
 /// Of a report with a line a rank.
 std::vector<std::string> first_lines(std::vector<std::string> lines) {
   constexpr std::size_t most = 16;
@@ -244,19 +262,19 @@ void Simulation::State::note_other_step(const cuda::StepRecord& record) {
 
 /// The other jobs go on without end then.
 bool Simulation::State::own_job_stands_still() const {
-  if (own_failure() != nullptr) return true;
+  if (own_failure()) return true;
   for (std::uint32_t slot = 0; slot < own_slots; ++slot) {
     if (runtime->can_go_on(slot)) return false;
   }
   return true;
 }
 
-/// What went wrong first on one of the own job's communicators.
-const nccl::CollectiveFailure* Simulation::State::own_failure() const {
+/// A communicator of the own job on which something went wrong, by its instance.
+std::optional<std::uint32_t> Simulation::State::own_failure() const {
   for (std::uint32_t i = 0; i < experiment.layout.communicators.size(); ++i) {
-    if (const nccl::CollectiveFailure* failure = backend.failure(i)) return failure;
+    if (backend.failure(i) != nullptr) return i;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 void Simulation::State::listen_to_allocator() {
@@ -397,12 +415,42 @@ RunFailure Simulation::State::out_of_memory(const cuda::OutOfMemory& what) const
   return failure;
 }
 
+/// Names the operation that goes on so long, or went on, and its slowest link.
+RunFailure Simulation::State::too_long() const {
+  RunFailure failure{std::string(beyond_range), {}, {}, FailureKind::too_long};
+  std::optional<network::LinkId> slowest;
+  const auto moving = backend.slowest_moving();
+  const auto& longest = backend.longest();
+  const auto seconds = [](const auto& one) {
+    return static_cast<double>(one.spec->bytes.count) / one.rate.bytes_per_second;
+  };
+  if (moving && (!longest || seconds(*moving) > longest->time.seconds())) {
+    // Latency comes first: it is over, and took the time.
+    const bool brief = seconds(*moving) < 60;
+    failure.message += fmt::format(": {} {} {}", operation_text(*moving->spec, moving->role),
+                                   brief ? "moves only after its latency, at" : "moves at",
+                                   simcore::to_text(moving->rate));
+    slowest = moving->slowest;
+  } else if (longest) {
+    failure.message += fmt::format(
+        ": {} takes {}, {} of it latency", operation_text(*longest->spec, longest->role),
+        simcore::to_text(longest->time), simcore::to_text(longest->latency));
+    slowest = longest->slowest;
+  }
+  if (slowest) {
+    const network::Link& link = experiment.graph.links()[*slowest];
+    failure.message +=
+        fmt::format("; its slowest link is {}: {}, {}", experiment.graph.link_name(*slowest),
+                    simcore::to_text(flows.bandwidth(*slowest)), simcore::to_text(link.latency));
+  }
+  if (runtime) failure.details = first_lines(runtime->deadlock_report());
+  return failure;
+}
+
 std::optional<RunFailure> Simulation::State::failure() const {
   if (others_short) return others_short;
   if (runtime && runtime->out_of_memory()) return out_of_memory(*runtime->out_of_memory());
-  if (now() > latest_moment) {
-    return RunFailure{std::string(beyond_range), {}, {}, FailureKind::too_long};
-  }
+  if (now() > latest_moment) return too_long();
   if (own_job_finished()) return std::nullopt;
   RunFailure failure{"deadlock: nothing can go on", {}, {}};
   if (outrun) {
@@ -413,18 +461,14 @@ std::optional<RunFailure> Simulation::State::failure() const {
         experiment.others[*outrun].name, endless);
     return failure;
   }
-  const nccl::CollectiveFailure* broken = own_failure();
+  const std::optional<std::uint32_t> broken = own_failure();
   if (runtime) failure.details = runtime->deadlock_report();
   // Data that move so slowly that their end is beyond the range of times are no deadlock.
-  if (const auto moving = backend.slowest_moving(); moving && broken == nullptr) {
-    failure.kind = FailureKind::too_long;
-    failure.message = fmt::format("{}: {} of {} on communicator {} moves at {}", beyond_range,
-                                  cuda::collective_name(moving->spec->kind),
-                                  simcore::to_text(moving->spec->bytes), moving->role,
-                                  simcore::to_text(moving->rate));
+  if (const auto moving = backend.slowest_moving(); moving && !broken) {
+    return too_long();
   }
-  if (broken != nullptr) {
-    failure.message = nccl::to_text(*broken);
+  if (broken) {
+    failure.message = nccl::to_text(*backend.failure(*broken));
     failure.kind = FailureKind::no_route;
   }
   for (const PerturbationSpec& one : experiment.scenario.spec.perturb) {
@@ -433,10 +477,15 @@ std::optional<RunFailure> Simulation::State::failure() const {
                                     simcore::to_text(*one.dies_at));
       failure.kind = FailureKind::deadlock;
     }
-    if (!one.link || one.bandwidth->value > 0 || broken == nullptr) continue;
-    failure.message =
-        fmt::format("no route: a collective needs '{}', whose bandwidth is 0 %{}", *one.link,
-                    one.at ? " from " + simcore::to_text(*one.at) + " on" : "");
+    if (!broken || !out_at(one, backend.failed_at(*broken))) continue;
+    failure.message = fmt::format("no route: a collective needs '{}', whose bandwidth is 0 %{}",
+                                  *one.link, outage_text(one));
+    if (one.until) {
+      failure.message += fmt::format(
+          ": at {} it has no other way, and it does not wait for the link to come back (at more "
+          "than 0 % it would go on)",
+          simcore::to_text(backend.failed_at(*broken)));
+    }
     failure.kind = FailureKind::no_route;
   }
   failure.details = first_lines(std::move(failure.details));

@@ -67,13 +67,14 @@ struct Simulation::State {
   bool own_job_finished() const { return own_left == 0; }
   std::optional<RunFailure> shortage_of_others() const;
   bool own_job_stands_still() const;
-  const nccl::CollectiveFailure* own_failure() const;
+  std::optional<std::uint32_t> own_failure() const;
   void listen();
   void listen_to_collectives();
   void listen_to_allocator();
 
   // Why there is no result.
   std::optional<RunFailure> failure() const;
+  RunFailure too_long() const;
   RunFailure invariant_failure() const;
   RunFailure stopped(const std::string& why) const;
   void keep_recent();

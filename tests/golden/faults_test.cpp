@@ -281,6 +281,42 @@ TEST_CASE("data that move too slowly are no deadlock") {
   CHECK(run.messages.find("deadlock") == std::string::npos);
 }
 
+TEST_CASE("a run beyond the range of times names the operation and its slowest link") {
+  const ScratchFolder scratch;
+  const std::string scenario = scratch.write(
+      "run.yaml", "name: slow\ncluster: {topology: " + scratch.file("slow.yaml") +
+                      ", nodes: 2}\n"
+                      "workload: {model: gpt2, sequence_length: 1024, micro_batch_size: 1}\n"
+                      "training: {strategy: fsdp2}\n");
+  for (const char* link : {"bandwidth: 1 B/s", "bandwidth: 50 B/s", "latency: 100 h"}) {
+    CAPTURE(link);
+    scratch.write("slow.yaml", std::string("name: slow\nextends: dgx-h100\nnode: {nics: {link: {") +
+                                   link + "}}}\n");
+    const ProgramRun run = run_program("run " + scenario);
+    CHECK(run.status == 1);
+    CAPTURE(run.messages);
+    CHECK(run.messages.find("more than 46 days of simulated time: ") != std::string::npos);
+    CHECK(run.messages.find("on communicator shard") != std::string::npos);
+    CHECK(run.messages.find("its slowest link is node[") != std::string::npos);
+  }
+}
+
+TEST_CASE("a link that comes back is told with the time at which it does") {
+  const std::string run = "run " + shipped_scenario("fsdp2-llama-2-7b-4xdgx-h100") +
+                          " --set 'perturb=[{link: \"node[2].nic[0]\", bandwidth: 0 %, at: 1.2 s";
+  const ProgramRun back = run_program(run + ", until: 1000 s}]'");
+  CHECK(back.status == 1);
+  CAPTURE(back.messages);
+  CHECK(back.messages.find("whose bandwidth is 0 % from 1.2 s until 16.67 min: at 1.2") !=
+        std::string::npos);
+  const ProgramRun gone = run_program(run + "}]'");
+  CHECK(gone.messages.find("whose bandwidth is 0 % from 1.2 s on\n") != std::string::npos);
+  // Before it fails, and after it is back, it is not what is missing.
+  const ProgramRun later =
+      run_program(run + ", until: 1000 s}, {link: \"node[1].nic[0]\", bandwidth: 0 %, at: 1 h}]'");
+  CHECK(later.messages.find("needs 'node[2].nic[0]'") != std::string::npos);
+}
+
 TEST_CASE("where there is no result, outputs that are not written are named and stay") {
   const ScratchFolder scratch;
   const std::string old = scratch.write("old.json", "kept");

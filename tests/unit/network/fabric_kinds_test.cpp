@@ -193,6 +193,32 @@ TEST_CASE("alike devices have one colour; the bisection by colours is that by de
   CHECK(refine_colours(odd).colours > refine_colours(build(shipped_spec("dgx-h100"), 6)).colours);
 }
 
+TEST_CASE("links up that are slower than a NIC's port are named, where a flow takes one of them") {
+  const auto warned = [](const std::string& fabric, std::int64_t nodes) {
+    return uplink_warnings(build(with_fabric(fabric), nodes));
+  };
+  // A leaf of one node with two NICs: 20 GB/s up.
+  const std::string tree = "{kind: fat_tree, nodes_per_leaf: 1, spines: ";
+  CHECK(warned(tree + "2}", 4).empty());
+  const auto thin = warned(tree + "8}", 4);
+  REQUIRE(thin.size() == 1);
+  CHECK(thin[0].find("leaf[0] has links up of 2.5 GB/s each, and a NIC sends 10:") == 0);
+  CHECK(warned(tree + "8, routing: {policy: ecmp}}", 4).size() == 1);
+  CHECK(warned(tree + "8, routing: {policy: spray}}", 4).empty());
+  // One spine stands for all with ideal spreading.
+  CHECK(warned(tree + "1, oversubscription: 8}", 4).empty());
+  CHECK(warned(tree + "2, oversubscription: 2}", 4).size() == 1);
+  // Leaves are wide enough here, spines are not.
+  const auto cores = warned(tree + "2, pods: {nodes: 2, cores: 8}}", 4);
+  REQUIRE(cores.size() == 1);
+  CHECK(cores[0].find("spine[0] has links up of 2.5 GB/s each") == 0);
+  const std::string pods = "{kind: dragonfly_plus, nodes_per_leaf: 1, spines: 2, pods: {nodes: 2}}";
+  CHECK(warned(pods, 6).empty());
+  CHECK(warned(pods, 10).size() == 1);
+  CHECK(warned("{kind: rail_only, nodes_per_leaf: 2, spines: 4}", 4).size() == 1);
+  CHECK(warned("{kind: single_switch}", 4).empty());
+}
+
 TEST_CASE("what is seldom meant is said once") {
   TopologySpec spec = shipped_spec("dgx-h100");
   spec.node.nics->count = 7;

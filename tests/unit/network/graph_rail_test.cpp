@@ -34,6 +34,24 @@ TEST_CASE("the NICs of a GPU come nearest first, ties by index") {
         "node[1].nic[1] node[1].nic[0] node[1].nic[2] node[1].nic[3]");
 }
 
+TEST_CASE("large nodes that share NVLink switches deal their NICs out as others do") {
+  TopologySpec spec = shipped_spec("dgx-h100");
+  spec.node.gpus = 96;
+  const Graph apart = build(spec, 2);
+  spec.node.nvlink->nodes_per_domain = 2;
+  Graph joined = build(spec, 2);
+  for (int rank = 0; rank < apart.gpu_count(); ++rank) {
+    CAPTURE(rank);
+    REQUIRE(rails(joined, rank) == rails(apart, rank));
+  }
+  // Those who shared a NIC that did not come up share the other one of their switch.
+  joined.set_down(testing::at(joined, "node[1].nic[0]"));
+  for (int rank = 0; rank < joined.gpu_count(); ++rank) {
+    for (const VertexId nic : joined.rail_nics(rank)) CHECK_FALSE(joined.is_down(nic));
+  }
+  CHECK(rails(joined, 0) == rails(apart, 0));
+}
+
 TEST_CASE("with as many NICs as GPUs each GPU has its own rail") {
   for (const char* name : {"dgx-a100", "dgx-h100", "azure-nd-a100-v4", "gb200-nvl72"}) {
     const Graph graph = build(shipped_spec(name), 2);

@@ -95,6 +95,19 @@ TEST_CASE("misspelt keys and values are met with the nearest right ones") {
   CHECK(says(with("kind: fat_tree, ", ""), "kind"));
 }
 
+TEST_CASE("a node has no more CPUs and NICs than machines have") {
+  CHECK(messages(with("cpus: {count: 2", "cpus: {count: 64")) == "");
+  CHECK(says(with("cpus: {count: 2", "cpus: {count: 65"), "64"));
+  CHECK(messages(with("nics: {count: 2", "nics: {count: 128")) == "");
+  CHECK(says(with("nics: {count: 2", "nics: {count: 129"), "128"));
+  CHECK(messages(with("gpus: 4", "gpus: 1024")) == "");
+  TopologySpec unswitched = good_spec(std::string(good));
+  unswitched.node.nvlink.reset();
+  unswitched.node.gpus = 65;
+  CHECK(
+      has(size_messages(unswitched, 1), "at most 64 in a node without NVLink switches, found 65"));
+}
+
 TEST_CASE("keys that contradict each other") {
   CHECK(says(with(", nodes_per_leaf: 2", ""), "needs 'nodes_per_leaf'"));
   CHECK(says(with("kind: fat_tree", "kind: single_switch"), "go with 'rail_optimised'"));
