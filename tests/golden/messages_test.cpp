@@ -225,7 +225,7 @@ TEST_CASE("one node may have more devices than a cluster may") {
 
 TEST_CASE("a part of a sweep whose points all fail ends well, and the whole does not") {
   const std::string failing =
-      swept + "--quiet --over workload.micro_batch_size=100000,200000 --json ";
+      swept + "--quiet --over workload.micro_batch_size=4096,8192 --json ";
   const ScratchFolder scratch;
   const std::string part = scratch.file("part.jsonl");
   CHECK(run_program(failing + part + " --shard 1/2").status == 0);
