@@ -25,6 +25,7 @@
 #include "cli/shell_text.hpp"
 #include "cli/terminal_style.hpp"
 #include "models/scenario/accuracy/forecast_interval.hpp"
+#include "models/scenario/accuracy/interval_limits.hpp"
 #include "models/scenario/accuracy/what_if.hpp"
 #include "models/scenario/experiment.hpp"
 #include "models/scenario/kineto_trace.hpp"
@@ -244,6 +245,8 @@ class RunCommand {
   void add_comparisons(scenario::Result& result) const {
     result.interval =
         scenario::step_interval(scenario::facts_of(*experiment_), result.step.time, residuals_);
+    std::string limits = scenario::interval_warning(*experiment_, result, residuals_);
+    if (!limits.empty()) result.warnings.push_back(std::move(limits));
     if (!arguments_.what_if) return;
     ProgressLine progress("what if");
     result.what_if = scenario::answer_what_if(

@@ -441,11 +441,25 @@ class Builder {
     const gpu::GemmConstants& constants =
         made_.gpu.gemm_constants(training::compute_type(given.workload.precision));
     if (constants.basis.kind != gpu::Basis::Kind::fitted) {
-      made_.warnings.push_back(
-          fmt::format("kernel times on {} are not fitted to measurements of it: expect errors of "
-                      "{:.0f} % and more in compute time",
-                      made_.gpu.name, constants.expected_error.value * 100));
+      made_.warnings.push_back(rate_warning(constants));
     }
+  }
+
+  /// What is known of the GPU's matrix products, and what says more than that.
+  std::string rate_warning(const gpu::GemmConstants& constants) const {
+    std::string text =
+        constants.basis.kind == gpu::Basis::Kind::borrowed
+            ? fmt::format("rates of matrix products on {} are taken over from {}", made_.gpu.name,
+                          constants.basis.lender)
+            : fmt::format("rates of matrix products on {} are assumed", made_.gpu.name);
+    text += fmt::format(": a kernel may be off by {:.0f} % on average",
+                        constants.expected_error.value * 100);
+    if (constants.training_throttle) {
+      text +=
+          "; what they come to in a step is calibrated on training runs, and the interval "
+          "says how far steps are off";
+    }
+    return text;
   }
 
   const ExperimentOptions& options_;

@@ -90,6 +90,26 @@ Changes nodes(const ScenarioSpec& spec) {
   return values_of(nodes_key, std::move(values));
 }
 
+/// More GPUs of each node hold smaller shards; those that a node lacks make no scenario.
+Changes more_of_a_node(const ScenarioSpec& spec) {
+  const TrainingSpec& training = spec.training;
+  const bool grows = training.sharding != Sharding::no_shard &&
+                     training.strategy != Strategy::ddp && !training.shard_group;
+  if (!grows || !spec.cluster.gpus_per_node) return {};
+  constexpr std::int64_t most = 16;
+  std::vector<std::string> values;
+  for (std::int64_t count = 2 * *spec.cluster.gpus_per_node; count <= most; count *= 2) {
+    values.push_back(std::to_string(count));
+  }
+  return values_of("cluster.gpus_per_node", std::move(values));
+}
+
+/// Parameters, gradients and the optimizer's state in half the bytes.
+Changes narrower(const TrainingSpec& training) {
+  if (training.master_dtype != training::ElementType::fp32) return {};
+  return values_of("training.master_dtype", {"bf16"});
+}
+
 /// Helps only where the free parts of segments would hold the request if they were one.
 Changes expandable(const ScenarioSpec& spec, const OutOfMemoryResult& shortage) {
   const bool fragmented = shortage.shortage.cached >= shortage.shortage.requested;
@@ -108,6 +128,8 @@ std::vector<Changes> changes_to_try(const ScenarioSpec& spec, const OutOfMemoryR
       checkpointing(spec.workload.activation_checkpointing),
       smaller("workload.micro_batch_size", spec.workload.micro_batch_size),
       nodes(spec),
+      more_of_a_node(spec),
+      narrower(spec.training),
       half("workload.sequence_length", spec.workload.sequence_length.value_or(0)),
   };
   std::erase_if(all, [](const Changes& changes) { return changes.empty(); });

@@ -114,8 +114,12 @@ void write_forecast(Writer& out, const Result& result) {
   if (result.throughput.hfu > result.throughput.mfu * 1.005) {
     hardware = fmt::format(", HFU {:.1f} % with recomputation", result.throughput.hfu * 100);
   }
-  out.line("  MFU           {:.1f} % ({:.0f} TFLOP/s per GPU{})", result.throughput.mfu * 100,
-           result.throughput.model_tflops_per_gpu, hardware);
+  // Of the dense peak of the compute type, which for fp8 is bf16 (docs/accuracy.md).
+  const double peak = result.throughput.mfu > 0
+                          ? result.throughput.model_tflops_per_gpu / result.throughput.mfu
+                          : 0;
+  out.line("  MFU           {:.1f} % ({:.0f} of {:.0f} TFLOP/s per GPU{})",
+           result.throughput.mfu * 100, result.throughput.model_tflops_per_gpu, peak, hardware);
 }
 
 void write_step(Writer& out, const Result& result) {
@@ -236,6 +240,15 @@ void write_causes(Writer& out, const Result& result) {
     const PathShare& part = result.critical_path[i];
     out.line("  {}. {:<42}{:>10}  {:>5.1f} %", i + 1, part.what, to_text(part.time),
              part.share * 100);
+  }
+  simcore::SimTime other;
+  double share = 0;
+  for (std::size_t i = count; i < result.critical_path.size(); ++i) {
+    other += result.critical_path[i].time;
+    share += result.critical_path[i].share;
+  }
+  if (other > simcore::SimTime{}) {
+    out.line("     {:<42}{:>10}  {:>5.1f} %", "other", to_text(other), share * 100);
   }
 }
 

@@ -2,6 +2,7 @@
 // sources left out, the page of a validation.
 #include <cmath>
 #include <map>
+#include <sstream>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -87,6 +88,51 @@ TEST_CASE("what if: answers come only where asked for, and a slow network shows"
   CHECK(change["network_bandwidth_x2"] < -0.25);
   CHECK(std::abs(change["arithmetic_x2"]) < -change["network_bandwidth_x2"]);
   CHECK(result["step"] == result_of(slow)["step"]);
+}
+
+/// The warning of what the interval does not cover; empty without one.
+std::string limits_of(const std::string& arguments) {
+  const Json result = result_of(arguments);
+  for (const Json& warning : result["warnings"]) {
+    const auto text = warning.get<std::string>();
+    if (text.starts_with("the 90 % interval does not cover")) return text;
+  }
+  return {};
+}
+
+TEST_CASE("what no published run has is said not to be covered by the interval") {
+  const std::string usual = "fsdp2-llama-2-7b-4xdgx-h100";
+  CHECK(limits_of(usual).empty());
+  CHECK(limits_of(usual + " --set 'perturb=[{rank: 3, compute_slowdown: 1.3}]'")
+            .find("perturbations") != std::string::npos);
+  CHECK(limits_of(usual + " --set cluster.topology=h100-fat-tree-4to1 --set cluster.nodes=64")
+            .find("a fabric tapered 4:1") != std::string::npos);
+  CHECK(limits_of(usual + " --set cluster.topology=one-gpu-per-node-100g --set "
+                          "cluster.gpus_per_node=1 --set workload.sequence_length=512")
+            .find("% of the step waiting for communication") != std::string::npos);
+}
+
+TEST_CASE("the causes of a step that are printed add up to all of it") {
+  const ProgramRun run = run_program("run fsdp2-llama-2-7b-4xdgx-h100");
+  REQUIRE_MESSAGE(run.status == 0, run.messages);
+  std::istringstream text(run.output.substr(run.output.find("Why: ")));
+  double sum = 0;
+  std::string line;
+  std::string last;
+  std::getline(text, line);
+  while (std::getline(text, line) && line.ends_with(" %")) {
+    last = line;
+    sum += std::stod(line.substr(line.size() - 7));
+  }
+  CHECK(last.find("other") != std::string::npos);
+  CHECK(sum == doctest::Approx(100).epsilon(0.003));
+}
+
+TEST_CASE("rates that are another GPU's are named as such, and so is their calibration") {
+  const Json result = result_of("fsdp2-llama-2-7b-4xdgx-h100 --set cluster.topology=dgx-a100-40gb");
+  const std::string warnings = result["warnings"].dump();
+  CHECK(warnings.find("taken over from A100-SXM4-80GB") != std::string::npos);
+  CHECK(warnings.find("calibrated on training runs") != std::string::npos);
 }
 
 TEST_CASE("the shipped residuals are those of this program") {

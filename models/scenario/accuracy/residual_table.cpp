@@ -22,7 +22,7 @@ namespace {
 constexpr auto columns = std::to_array<std::string_view>(
     {"row_id", "source", "url", "family", "gpu", "generation", "model", "parameters", "gpus",
      "precision", "calibrated", "measured_over_predicted", "measured_over_uncalibrated",
-     "rate_share"});
+     "rate_share", "exposed_share", "cpu_share"});
 
 /// Of a row of a table that has all columns.
 class Reader {
@@ -42,6 +42,8 @@ class Reader {
     made.measured_over_predicted = ratio("measured_over_predicted");
     made.measured_over_uncalibrated = ratio("measured_over_uncalibrated");
     made.rate_share = number<double>("rate_share", "a number between -1 and 2", -1, 2);
+    made.run.exposed_share = share("exposed_share");
+    made.run.cpu_share = share("cpu_share");
     return made;
   }
 
@@ -70,6 +72,9 @@ class Reader {
   }
   double ratio(std::string_view column) {
     return number<double>(column, "a ratio between 0.001 and 1000", 1e-3, 1e3);
+  }
+  double share(std::string_view column) {
+    return number<double>(column, "a share between 0 and 1", 0, 1);
   }
 
   const CsvTable& table_;
@@ -112,12 +117,12 @@ std::optional<ResidualTable> ResidualTable::read(std::shared_ptr<const simcore::
 std::string to_csv(const ResidualTable& table) {
   std::string text = fmt::format("{}\n", fmt::join(columns, ","));
   for (const Residual& row : table.rows) {
-    text +=
-        fmt::format("{},{},{},{},{},{},{},{},{},{},{},{:.6g},{:.6g},{:.4f}\n", cell(row.row_id),
-                    cell(row.source), cell(row.url), cell(row.run.family), cell(row.run.gpu),
-                    cell(row.run.generation), cell(row.model), row.run.parameters, row.run.gpus,
-                    cell(row.run.precision), row.run.calibrated ? "yes" : "no",
-                    row.measured_over_predicted, row.measured_over_uncalibrated, row.rate_share);
+    text += fmt::format(
+        "{},{},{},{},{},{},{},{},{},{},{},{:.6g},{:.6g},{:.4f},{:.4f},{:.4f}\n", cell(row.row_id),
+        cell(row.source), cell(row.url), cell(row.run.family), cell(row.run.gpu),
+        cell(row.run.generation), cell(row.model), row.run.parameters, row.run.gpus,
+        cell(row.run.precision), row.run.calibrated ? "yes" : "no", row.measured_over_predicted,
+        row.measured_over_uncalibrated, row.rate_share, row.run.exposed_share, row.run.cpu_share);
   }
   return text;
 }

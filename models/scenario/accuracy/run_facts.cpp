@@ -31,4 +31,12 @@ RunFacts facts_of(const Experiment& experiment) {
   return facts;
 }
 
+RunFacts facts_of(const Experiment& experiment, const StepResult& step) {
+  RunFacts facts = facts_of(experiment);
+  if (step.time <= simcore::SimTime{}) return facts;
+  facts.exposed_share = step.exposed_communication.seconds() / step.time.seconds();
+  facts.cpu_share = step.cpu_bound.seconds() / step.time.seconds();
+  return facts;
+}
+
 }  // namespace shardsim::scenario

@@ -8,6 +8,7 @@
 
 #include "models/cuda/memory_rehearsal.hpp"
 #include "models/scenario/accuracy/forecast_interval.hpp"
+#include "models/scenario/accuracy/interval_limits.hpp"
 #include "models/scenario/result_json.hpp"
 #include "models/scenario/simulation.hpp"
 #include "simcore/config/yaml_reader.hpp"
@@ -101,6 +102,8 @@ PointOutcome simulate(const Experiment& experiment, const SweepSetting& setting)
     outcome.result = std::move(output->result);
     outcome.result.interval =
         step_interval(facts_of(experiment), outcome.result.step.time, setting.residuals);
+    std::string limits = interval_warning(experiment, outcome.result, setting.residuals);
+    if (!limits.empty()) outcome.result.warnings.push_back(std::move(limits));
     return outcome;
   }
   RunFailure& failure = output.error();

@@ -46,6 +46,15 @@ std::optional<std::pair<double, double>> interval_of(const Json& step) {
   return std::pair{low.get<double>(), high.get<double>()};
 }
 
+/// Whether the allocator had to free cached memory, which a run warns of.
+bool runs_tight(const Json& json) {
+  const Json* warnings = child(json, "warnings");
+  if (warnings == nullptr || !warnings->is_array()) return false;
+  return std::ranges::any_of(*warnings, [](const Json& one) {
+    return one.is_string() && one.get_ref<const std::string&>().starts_with("memory is tight");
+  });
+}
+
 bool read_point(const Json& json, SweepRow& row) {
   const Json* point = child(json, "point");
   if (point == nullptr) return false;
@@ -104,6 +113,7 @@ std::optional<SweepRow> read_row(std::string_view line) {
   row.gpu = text_at(json, "cluster", "gpu");
   row.failed = text_at(json, "failed", "kind");
   row.message = text_at(json, "failed", "message");
+  if (row.failed.empty() && runs_tight(json)) row.message = "memory is tight";
   if (const Json* step = child(json, "step"); step != nullptr) {
     const Json* comparable = child(*step, "comparable");
     row.comparable = comparable != nullptr && *comparable == true;

@@ -111,7 +111,7 @@ std::string sweep_table(std::span<const SweepRow> rows) {
       line += fmt::format("  {:>{}}", columns[i].cells[r], widths[i]);
     }
     while (line.ends_with(' ')) line.pop_back();
-    if (!rows[r].failed.empty()) line += "  " + rows[r].message;
+    if (!rows[r].message.empty()) line += "  " + rows[r].message;
     out += line + '\n';
   }
   return out;

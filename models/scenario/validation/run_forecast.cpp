@@ -33,7 +33,8 @@ std::expected<RunForecast, NoForecast> forecast(LoadedScenario scenario, const D
     const bool out_of_memory = failure.result && failure.result->out_of_memory;
     return std::unexpected(NoForecast{"in the forecast " + failure.message, out_of_memory});
   }
-  return RunForecast{std::move(output->result), facts_of(*experiment)};
+  RunFacts facts = facts_of(*experiment, output->result.step);
+  return RunForecast{std::move(output->result), std::move(facts)};
 }
 
 }  // namespace shardsim::scenario
