@@ -1,5 +1,6 @@
 #include "cli/application.hpp"
 
+#include <filesystem>
 #include <iostream>
 #include <new>
 #include <string>
@@ -153,6 +154,10 @@ int run_application(int argc, const char* const* argv) {
   } catch (const std::bad_alloc&) {
     std::cerr << "shardsim: " << out_of_memory_message() << '\n';
     return 1;
+  } catch (const std::filesystem::filesystem_error& error) {
+    // The last net: what asks the file system is to tell of its failures in its own words.
+    std::cerr << "shardsim: " << error.what() << '\n';
+    return 2;
   }
 }
 

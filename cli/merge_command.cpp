@@ -73,6 +73,11 @@ class Merger {
         {},
         {{"--json", arguments_.json}, {"--csv", arguments_.csv}, {"--report", arguments_.report}});
     if (!differ) return complain(differ.error());
+    std::vector<NamedTarget> parts;
+    for (const std::string& part : arguments_.parts) parts.push_back({"a part", part});
+    const auto kept =
+        check_targets(parts, {{"--csv", arguments_.csv}, {"--report", arguments_.report}});
+    if (!kept) return complain(kept.error());
     // Lines are gathered in a file without a name: a part may be the target, too.
     auto journal = SweepJournal::create("");
     if (!journal) return complain(journal.error());

@@ -27,6 +27,21 @@ std::string identity(const std::string& target) {
 
 }  // namespace
 
+namespace {
+
+/// What people write and commands read: topologies, models, rules, prices, NCCL's XML. The files
+/// that NCCL's variables name for writing are such, too.
+bool is_of_an_inputs_kind(const NamedTarget& output) {
+  if (output.name.starts_with("NCCL_")) return false;
+  const std::filesystem::path path(output.target);
+  const std::string kind = path.extension().string();
+  std::error_code failed;
+  return (kind == ".yaml" || kind == ".yml" || kind == ".xml") &&
+         std::filesystem::is_regular_file(path, failed);
+}
+
+}  // namespace
+
 std::expected<void, std::string> check_targets(const std::vector<NamedTarget>& inputs,
                                                const std::vector<NamedTarget>& outputs) {
   std::map<std::string, std::string> read;
@@ -39,6 +54,12 @@ std::expected<void, std::string> check_targets(const std::vector<NamedTarget>& i
     if (const auto input = read.find(identity(one.target)); input != read.end()) {
       return std::unexpected(fmt::format("{} goes to '{}', which is {}: expected another file",
                                          one.name, one.target, input->second));
+    }
+    if (is_of_an_inputs_kind(one)) {
+      return std::unexpected(
+          fmt::format("{} goes to '{}', which is there already and of a kind that is read, not "
+                      "written: expected another file",
+                      one.name, one.target));
     }
     const auto [first, fresh] = taken.emplace(identity(one.target), one.name);
     if (fresh) continue;

@@ -25,11 +25,15 @@ std::string reason(const std::string& what, const std::string& path) {
   return fmt::format("cannot {} '{}': {}", what, path, std::strerror(errno));
 }
 
-/// A file without a name.
-int temporary_file() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "shardsim-XXXXXX").string();
+/// A file without a name. The folder is $TMPDIR, if that is one, and /tmp.
+std::expected<int, std::string> temporary_file() {
+  std::error_code failed;
+  std::filesystem::path folder = std::filesystem::temp_directory_path(failed);
+  if (failed) folder = "/tmp";
+  std::string pattern = (folder / "shardsim-XXXXXX").string();
   const int file = mkstemp(pattern.data());
-  if (file >= 0) unlink(pattern.c_str());
+  if (file < 0) return std::unexpected(reason("make a file in", folder.string()));
+  unlink(pattern.c_str());
   return file;
 }
 
@@ -63,8 +67,9 @@ bool is_named(int file, const std::string& path) {
 std::expected<SweepJournal, std::string> SweepJournal::open(const std::string& path) {
   SweepJournal journal(path);
   if (path.empty()) {
-    journal.file_ = temporary_file();
-    if (journal.file_ < 0) return std::unexpected(reason("write", path));
+    const auto file = temporary_file();
+    if (!file) return std::unexpected(file.error());
+    journal.file_ = *file;
     return journal;
   }
   constexpr mode_t readable_by_all = 0644;

@@ -75,10 +75,16 @@ class Submission {
       : arguments_(arguments),
         session_(session),
         threads_(threads),
-        folder_(
-            fs::absolute((arguments.json.empty() ? arguments.csv : arguments.json) + ".slurm")) {}
+        folder_((arguments.json.empty() ? arguments.csv : arguments.json) + ".slurm") {}
 
   std::expected<void, std::string> submit() {
+    std::error_code lost;
+    working_folder_ = fs::current_path(lost);
+    if (lost) {
+      return std::unexpected(
+          fmt::format("cannot tell the folder that this is run in: {}", lost.message()));
+    }
+    folder_ = working_folder_ / folder_;
     choose_tasks();
     std::error_code failed;
     fs::create_directories(folder_, failed);
@@ -114,7 +120,7 @@ class Submission {
     std::string text = "#!/bin/bash\n";
     text += fmt::format("#SBATCH --job-name={}\n", name);
     text += fmt::format("#SBATCH --output={}\n", (folder_ / log).string());
-    text += fmt::format("#SBATCH --chdir={}\n", fs::current_path().string());
+    text += fmt::format("#SBATCH --chdir={}\n", working_folder_.string());
     return text + "#SBATCH --ntasks=1\n";
   }
 
@@ -184,6 +190,7 @@ class Submission {
   const SweepSession& session_;
   int threads_;
   fs::path folder_;
+  fs::path working_folder_;
   std::int64_t tasks_ = 1;
 };
 

@@ -396,5 +396,68 @@ TEST_CASE("NCCL goes on to TCP where its list leaves no NIC") {
   CHECK(none.output != run_program(sizes).output);
 }
 
+TEST_CASE("a file that is read is not overwritten, whoever names it") {
+  const ScratchFolder scratch;
+  const std::string topology = scratch.write("mine.yaml", "extends: dgx-h100\n");
+  const std::string prices = scratch.write("prices.yaml", "kept");
+  const std::string scenario = shipped_scenario("fsdp2-llama-3-8b-1xdgx-h100");
+  const std::string points = scratch.file("points.jsonl");
+  REQUIRE(run_program("sweep " + scenario + " --quiet --over cluster.nodes=1 --json " + points)
+              .status == 0);
+  const std::string line = read_text(points);
+  for (const std::string& arguments :
+       {"run " + scenario + " --set cluster.topology=" + topology + " --json " + topology,
+        "sweep " + scenario + " --over cluster.nodes=1 --csv " + prices,
+        "collective all_reduce --topology dgx-h100 --json " + prices,
+        "merge " + points + " --csv " + points, "merge " + points + " --report " + points}) {
+    CAPTURE(arguments);
+    const ProgramRun run = run_program(arguments);
+    CHECK(run.status == 2);
+    CHECK(run.messages.find("expected another file") != std::string::npos);
+  }
+  CHECK(read_text(topology) == "extends: dgx-h100\n");
+  CHECK(read_text(prices) == "kept");
+  CHECK(read_text(points) == line);
+}
+
+TEST_CASE("folders that are not there end no program") {
+  const std::string sweep = "sweep " + shipped_scenario("fsdp2-llama-3-8b-1xdgx-h100") +
+                            " --quiet --over cluster.nodes=1";
+  const std::string program = std::string(SHARDSIM_PROGRAM) + " ";
+  const auto status = [](const std::string& command) {
+    return WEXITSTATUS(std::system((command + " >/dev/null 2>&1").c_str()));
+  };
+  for (const char* folder : {"/nonexistent", "''", "/dev/null"}) {
+    CAPTURE(folder);
+    CHECK(status("TMPDIR=" + std::string(folder) + " " + program + sweep) == 0);
+  }
+  CHECK(status("TMPDIR=/proc " + program + sweep) == 2);
+  const ScratchFolder scratch;
+  const std::string gone = scratch.file("gone");
+  CHECK(status("mkdir " + gone + " && cd " + gone + " && rmdir " + gone + " && " + program + sweep +
+               " --json x --submit slurm --dry-run") == 2);
+}
+
+TEST_CASE("rules that set no number of GPUs are refused at their place") {
+  const ScratchFolder scratch;
+  const std::string table = scratch.write("runs.csv",
+                                          "row_id,source_id,framework,model,params_b,layers,hidden,"
+                                          "heads,kv_heads,ffn,vocab,seq_len,gpu,"
+                                          "gpus,micro_batch,step_time_s\n");
+  for (const char* value :
+       {"abc", "1.5", "0", "-3", "1025", "99999999999999999999", "''", "0x8", "8 "}) {
+    CAPTURE(value);
+    const std::string rules = scratch.write("rules.yaml",
+                                            "rules:\n  - when: {framework: [\"*\"]}\n    set: "
+                                            "{cluster.gpus_per_node: \"" +
+                                                std::string(value) + "\"}\nmemory: []\n");
+    const ProgramRun run = run_program("validate --training " + table + " --rules " + rules);
+    CHECK(run.status == 2);
+    CHECK(
+        run.messages.find("rules.yaml:3:34: error: cluster.gpus_per_node: expected a whole number "
+                          "from 1 to 1024") != std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace shardsim

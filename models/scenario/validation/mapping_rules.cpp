@@ -1,6 +1,7 @@
 #include "models/scenario/validation/mapping_rules.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 
 #include <fmt/format.h>
@@ -9,6 +10,9 @@
 namespace shardsim::scenario {
 
 namespace {
+
+const std::string gpus_per_node_key = "cluster.gpus_per_node";
+constexpr std::int64_t most_gpus_in_node = 1024;  // as in ClusterSpec
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
@@ -60,6 +64,22 @@ void MappingRule::check(const MappingRule& rule, const simcore::ConfigNode& node
     diagnostics.error(node.where(),
                       "expected one of 'refuse', 'refuse_time', 'set' and 'known: true'");
   }
+  // The only value of a rule that is counted with before the scenario is read.
+  const auto value = rule.set.find(gpus_per_node_key);
+  if (value == rule.set.end() || gpus_in_node(value->second)) return;
+  const simcore::ConfigNode* set = node.find("set");
+  diagnostics.error(
+      set == nullptr ? node.where() : set->where_value(gpus_per_node_key),
+      fmt::format("{}: expected a whole number from 1 to {}, found {}", gpus_per_node_key,
+                  most_gpus_in_node, simcore::quote(value->second)));
+}
+
+std::optional<std::int64_t> gpus_in_node(std::string_view value) {
+  std::int64_t count = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), count);
+  const bool whole = error == std::errc() && end == value.data() + value.size();
+  if (!whole || count < 1 || count > most_gpus_in_node) return std::nullopt;
+  return count;
 }
 
 void MemoryRule::describe(simcore::Fields<MemoryRule>& fields) {

@@ -111,8 +111,12 @@ class Mapping {
     std::int64_t in_node = run_.count("gpus_per_node").value_or(0);
     if (in_node == 0) {
       const auto usual = settings_.find("cluster.gpus_per_node");
-      in_node = usual == settings_.end() ? 8 : std::stoll(usual->second);
+      const auto counted =
+          usual == settings_.end() ? std::optional<std::int64_t>(8) : gpus_in_node(usual->second);
+      if (!counted) return "cluster.gpus_per_node of a rule is no number of GPUs";
+      in_node = *counted;
     }
+    if (in_node < 1) return fmt::format("{} GPUs in a node", in_node);
     in_node = std::min(in_node, *gpus);
     if (*gpus % in_node != 0) {
       return fmt::format("{} GPUs do not fill nodes of {}", *gpus, in_node);

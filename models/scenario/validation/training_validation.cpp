@@ -48,6 +48,7 @@ double bytes_of(const MemoryResult& memory, MemoryFigure figure) {
     case MemoryFigure::allocated:
       return static_cast<double>(memory.peak_allocated.count);
     case MemoryFigure::reserved:
+    case MemoryFigure::unstated:
       break;
     case MemoryFigure::device:
       return static_cast<double>((memory.peak_reserved + memory.outside).count);

@@ -75,7 +75,10 @@ TEST_CASE("an unknown machine is derived from its parts") {
 
 TEST_CASE("a refusal is the table's reason, and a machine without a rule is refused") {
   CollectiveRules rules;
-  rules.rules.push_back({{{"gpu", {"X*"}}}, "not simulated", {}});
+  MappingRule rule;
+  rule.when = {{"gpu", {"X*"}}};
+  rule.refuse = "not simulated";
+  rules.rules.push_back(rule);
   CHECK(map_table({{"gpu", "X1"}}, rules).error() == "not simulated");
   CHECK(map_table({{"gpu", "Y1"}}, rules).error().find("no rule for gpu") == 0);
 }
