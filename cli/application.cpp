@@ -1,8 +1,11 @@
 #include "cli/application.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <new>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -136,12 +139,38 @@ int parse_ended(CommandLine& line, const CLI::ParseError& error) {
 
 }  // namespace
 
+namespace {
+
+/// An option that was given nothing: CLI11 takes that for a text.
+std::optional<std::string> option_without_value(std::span<const char* const> arguments) {
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    const std::string_view one = arguments[i];
+    if (one == "--") break;
+    if (one.empty() && std::string_view(arguments[i - 1]).starts_with("--")) {
+      return std::string(arguments[i - 1]);
+    }
+    if (one.starts_with("--") && one.ends_with('=') && one.find('=') == one.size() - 1) {
+      return std::string(one.substr(0, one.size() - 1));
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 int run_application(int argc, const char* const* argv) {
   CommandLine line;
   add_commands(line);
   say_so_at_the_end_of_memory();
   if (const auto limited = limit_memory({}); !limited) {  // a command may be told another limit
     std::cerr << "shardsim: " << limited.error() << '\n';
+    return 2;
+  }
+  const std::span<const char* const> arguments(argv, static_cast<std::size_t>(std::max(argc, 0)));
+  if (const auto option = option_without_value(arguments)) {
+    const std::string_view command = arguments[1];
+    std::cerr << fmt::format("shardsim{}: {}: expected a value, found nothing\n",
+                             command.starts_with('-') ? "" : " " + std::string(command), *option);
     return 2;
   }
   try {

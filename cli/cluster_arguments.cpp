@@ -72,6 +72,10 @@ PlacedRequest cluster_request(const ClusterArguments& arguments,
       diagnostics.error(
           where, fmt::format("'{}' is none of NCCL's variables, which begin with NCCL_", name),
           nccl::nearest_nccl_name(name));
+    } else if (const auto given = request.env.find(name);
+               given != request.env.end() && given->second != text.substr(equals + 1)) {
+      diagnostics.error(where, fmt::format("{} was given as '{}' before: expected one value", name,
+                                           given->second));
     } else {
       request.env.insert_or_assign(name, text.substr(equals + 1));
       places.insert_or_assign(name, place_of("--env", text, equals + 1));

@@ -80,7 +80,13 @@ void expect_number(CLI::Option& option, Number least, Number most) {
         Number value{};
         const bool read = CLI::detail::lexical_cast(text, value);
         const bool negative = std::is_unsigned_v<Number> && text.contains('-');
-        if (read && !negative && value >= least && value <= most) return std::string();
+        // 0x10 and 010 would be read as the numbers of C; YAML refuses them, too.
+        const std::size_t first = text.find_first_not_of("+-");
+        const bool of_c =
+            first != std::string::npos && text[first] == '0' &&
+            text.find_first_not_of("0123456789abcdefABCDEFxX", first + 1) == std::string::npos &&
+            first + 1 < text.size();
+        if (read && !negative && !of_c && value >= least && value <= most) return std::string();
         return fmt::format("Value {} not in range {} to {}", text, least, most);
       },
       "");

@@ -105,7 +105,9 @@ std::optional<std::vector<int>> parse_ranks(const std::string& text, int gpus) {
 
 /// "step.json" of rank 3 is "step.rank3.json" where several ranks are written.
 std::string trace_file(const std::string& target, int rank, bool several) {
-  if (!several || target == "-") return target;
+  std::error_code failed;
+  const bool device = std::filesystem::is_character_file(target, failed);
+  if (!several || target == "-" || device) return target;
   const std::size_t slash = target.find_last_of('/');
   const std::size_t dot = target.find_last_of('.');
   const bool has_ending = dot != std::string::npos && (slash == std::string::npos || dot > slash);

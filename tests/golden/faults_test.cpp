@@ -420,6 +420,26 @@ TEST_CASE("a file that is read is not overwritten, whoever names it") {
   CHECK(read_text(points) == line);
 }
 
+TEST_CASE("options without a value, numbers of C and two values of one variable are refused") {
+  const std::string run = "run " + shipped_scenario("textbook-fsdp2") + " --quiet ";
+  for (const char* options :
+       {"--max-memory ''", "--max-memory=", "--max-events 010", "--max-events 0x10", "--json ''",
+        "--trace /dev/null --trace-ranks all"}) {
+    CAPTURE(options);
+    CHECK(run_program(run + options).status == 2);
+  }
+  CHECK(run_program(run + "--max-events 100000").status == 0);
+  CHECK(run_program("sweep textbook-fsdp2 --shard '' --over cluster.nodes=1").status == 2);
+  for (const char* options :
+       {"--env NCCL_ALGO=Ring --env NCCL_ALGO=Tree", "--env NCCL_ALGO=Ring --algo Tree"}) {
+    CAPTURE(options);
+    const ProgramRun made = run_program(two_nodes + "-b 1M -e 1M " + options);
+    CHECK(made.status == 2);
+    CHECK(made.messages.find("NCCL_ALGO was given as") != std::string::npos);
+  }
+  CHECK(run_program(two_nodes + "-b 1M -e 1M --env NCCL_ALGO=Ring --algo Ring").status == 0);
+}
+
 TEST_CASE("folders that are not there end no program") {
   const std::string sweep = "sweep " + shipped_scenario("fsdp2-llama-3-8b-1xdgx-h100") +
                             " --quiet --over cluster.nodes=1";

@@ -126,7 +126,8 @@ TEST_CASE("a machine without descriptors is told as such, and makes no points") 
   const std::string file = scratch.file("points.jsonl");
   // A shell of its own: one that is to redirect needs descriptors itself.
   const std::string script = scratch.write(
-      "few.sh", "ulimit -n 4; exec " SHARDSIM_PROGRAM " " + sweep + "--json " + file + "\n");
+      "few.sh", "exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; ulimit -n 4; exec " SHARDSIM_PROGRAM " " +
+                    sweep + "--json " + file + "\n");
   const std::string told = scratch.file("told");
   const int status = std::system(("sh " + script + " 2>" + told).c_str());
   CHECK(WEXITSTATUS(status) == 2);
