@@ -179,6 +179,11 @@ void write_collectives(Writer& out, const Result& result) {
              moves ? to_text(one.bytes) : std::string(), to_text(one.time), to_text(one.exposed),
              rate, choice);
   }
+  // The rest of the step's exposed communication, so that the column adds up.
+  simcore::SimTime besides = result.step.exposed_communication;
+  for (const CollectiveResult& one : result.collectives) besides = besides - one.exposed;
+  if (besides.seconds() < 1e-3 * result.step.time.seconds()) return;
+  out.line("  {:<48}{:>17}", "copies, and waiting for the slowest rank", to_text(besides));
 }
 
 void write_memory(Writer& out, const Result& result) {

@@ -100,7 +100,7 @@ const std::vector<Case> cases = {
     {"more passes than can be simulated", good, "more than the 250000 passes",
      "--set workload.gradient_accumulation=100000"},
     {"the scenario as output", good, "the scenario", "--json $FILE"},
-    {"a file without a name", good, "expected a name", "--json \"\""},
+    {"a file without a name", good, "expected a value, found nothing", "--json \"\""},
     {"a key in the wrong section", good + "training: {activation_checkpointing: full}\n",
      "did you mean 'workload.activation_checkpointing'?"},
     {"a key without its section", good, "did you mean 'cluster.nodes'?", "--set nodes=8"},
