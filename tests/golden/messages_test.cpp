@@ -84,6 +84,25 @@ TEST_CASE("a hint names what was meant: a scenario, a model, a key, a list of pr
   });
 }
 
+TEST_CASE("a list of prices has a day, and what it has no price for is said") {
+  const ScratchFolder scratch;
+  const auto with = [&scratch](const std::string& text) {
+    return run_program(swept + "--quiet --over cluster.nodes=1 --json - --prices " +
+                       scratch.write("prices.yaml", text));
+  };
+  const std::string none = "gpus: {}\n";
+  for (const char* day :
+       {"tomorrow", "2026-13-45", "2026-02-30", "2026-1-1", "2026-00", "\"2026-01-3a\""}) {
+    CAPTURE(day);
+    const ProgramRun run = with("dated: " + std::string(day) + "\n" + none);
+    CHECK(run.status == 2);
+    CHECK(run.messages.find("prices.yaml:1:8: error: dated: expected a day") != std::string::npos);
+  }
+  const ProgramRun run = with("dated: 2026-02-28\n" + none);
+  CHECK(run.status == 0);
+  CHECK(run.output.find("no cost: the list of prices has none of") != std::string::npos);
+}
+
 TEST_CASE("a figure of cost without prices says what is missing") {
   for (const char* option :
        {"--best cost.per_step", "--plot cost.per_hour", "--target 'cost.per_million_tokens < 1'",
@@ -224,8 +243,7 @@ TEST_CASE("one node may have more devices than a cluster may") {
 }
 
 TEST_CASE("a part of a sweep whose points all fail ends well, and the whole does not") {
-  const std::string failing =
-      swept + "--quiet --over workload.micro_batch_size=4096,8192 --json ";
+  const std::string failing = swept + "--quiet --over workload.micro_batch_size=4096,8192 --json ";
   const ScratchFolder scratch;
   const std::string part = scratch.file("part.jsonl");
   CHECK(run_program(failing + part + " --shard 1/2").status == 0);

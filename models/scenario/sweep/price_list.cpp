@@ -1,5 +1,11 @@
 #include "models/scenario/sweep/price_list.hpp"
 
+#include <charconv>
+#include <chrono>
+#include <string_view>
+
+#include <fmt/format.h>
+
 namespace shardsim::scenario {
 
 void GpuPrice::describe(simcore::Fields<GpuPrice>& fields) {
@@ -12,11 +18,45 @@ void GpuPrice::describe(simcore::Fields<GpuPrice>& fields) {
 
 void PriceList::describe(simcore::Fields<PriceList>& fields) {
   fields.optional("currency", &PriceList::currency, "ISO 4217 code.");
-  fields.required("dated", &PriceList::dated, "The day that the prices are of.")
+  fields.required("dated", &PriceList::dated, "The day, or month, that the prices are of.")
       .example("2026-01-31");
   fields.optional("note", &PriceList::note, "What the prices are, and what not.");
   fields.required("gpus", &PriceList::gpus,
                   "Prices by the GPU's name, as results give it (`cluster.gpu`).");
+}
+
+namespace {
+
+/// YYYY-MM-DD or YYYY-MM, of the calendar.
+bool is_date(std::string_view text) {
+  const auto number = [text](std::size_t from, std::size_t length) -> std::optional<int> {
+    int value = 0;
+    const char* const end = text.data() + from + length;
+    const auto [stop, error] = std::from_chars(text.data() + from, end, value);
+    if (error != std::errc() || stop != end || value < 0) return std::nullopt;
+    return value;
+  };
+  const bool month_only = text.size() == 7;
+  if ((text.size() != 10 && !month_only) || text[4] != '-') return false;
+  if (!month_only && text[7] != '-') return false;
+  const auto year = number(0, 4);
+  const auto month = number(5, 2);
+  const auto day = month_only ? std::optional<int>(1) : number(8, 2);
+  if (!year || !month || !day) return false;
+  return std::chrono::year_month_day(std::chrono::year(*year),
+                                     std::chrono::month(static_cast<unsigned>(*month)),
+                                     std::chrono::day(static_cast<unsigned>(*day)))
+      .ok();
+}
+
+}  // namespace
+
+void PriceList::check(const PriceList& list, const simcore::ConfigNode& node,
+                      simcore::Diagnostics& diagnostics) {
+  if (is_date(list.dated)) return;
+  diagnostics.error(node.where_value("dated"),
+                    fmt::format("dated: expected a day or a month, 2026-01-31 or 2026-01, found {}",
+                                simcore::quote(list.dated)));
 }
 
 std::optional<Cost> cost_of(const Result& result, const PriceList& prices) {

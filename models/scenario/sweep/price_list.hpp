@@ -26,6 +26,8 @@ struct PriceList {
   std::string note;
   std::map<std::string, GpuPrice> gpus;  ///< by the name in `topologies/gpus/`
   static void describe(simcore::Fields<PriceList>& fields);
+  static void check(const PriceList& list, const simcore::ConfigNode& node,
+                    simcore::Diagnostics& diagnostics);
 };
 
 struct Cost {

@@ -104,6 +104,10 @@ PointOutcome simulate(const Experiment& experiment, const SweepSetting& setting)
         step_interval(facts_of(experiment), outcome.result.step.time, setting.residuals);
     std::string limits = interval_warning(experiment, outcome.result, setting.residuals);
     if (!limits.empty()) outcome.result.warnings.push_back(std::move(limits));
+    if (setting.prices && !setting.prices->gpus.contains(outcome.result.gpu)) {
+      outcome.result.warnings.push_back(
+          fmt::format("no cost: the list of prices has none of {}", outcome.result.gpu));
+    }
     return outcome;
   }
   RunFailure& failure = output.error();

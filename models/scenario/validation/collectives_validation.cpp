@@ -194,7 +194,7 @@ class Validation {
     ClusterRequest limited = request;
     limited.limits = options_.sizes;
     made->cluster = load_collective_cluster(limited, options_.data, diagnostics);
-    if (!made->cluster) {
+    if (!made->cluster || diagnostics.has_errors()) {
       made->why_not = "no cluster";
       for (const simcore::Diagnostic& one : diagnostics.all()) {
         if (one.severity == simcore::Severity::error) made->why_not = one.message;
