@@ -1,7 +1,7 @@
 #include "models/scenario/sweep/price_list.hpp"
 
+#include <array>
 #include <charconv>
-#include <chrono>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -43,10 +43,11 @@ bool is_date(std::string_view text) {
   const auto month = number(5, 2);
   const auto day = month_only ? std::optional<int>(1) : number(8, 2);
   if (!year || !month || !day) return false;
-  return std::chrono::year_month_day(std::chrono::year(*year),
-                                     std::chrono::month(static_cast<unsigned>(*month)),
-                                     std::chrono::day(static_cast<unsigned>(*day)))
-      .ok();
+  if (*month < 1 || *month > 12) return false;
+  constexpr std::array<int, 12> lengths{31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+  const bool leap = *year % 4 == 0 && (*year % 100 != 0 || *year % 400 == 0);
+  const int length = lengths[static_cast<std::size_t>(*month - 1)] + int{leap && *month == 2};
+  return *day >= 1 && *day <= length;
 }
 
 }  // namespace
