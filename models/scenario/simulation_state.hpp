@@ -27,6 +27,12 @@
 namespace shardsim::scenario {
 
 /// How a collective of one kind on one communicator was carried out, for the result.
+/// A run stops here: sums of times stay exact below it.
+inline constexpr simcore::SimTime latest_moment = simcore::SimTime::microseconds(4'000'000'000'000);
+
+/// More steps than any job does in the time of another's: simulating them all takes too long.
+inline constexpr std::uint32_t endless_steps = 10'000;
+
 struct CollectiveChoice {
   std::string algorithm;
   std::string protocol;
@@ -123,7 +129,7 @@ struct Simulation::State {
   /// The last job to be heard of goes on without end if the own job can not.
   bool given_up = false;
   std::optional<RunFailure> others_short;
-  std::optional<std::size_t> outrun;  ///< the job that did too many steps in the time of one
+  std::optional<std::size_t> outrun;       ///< the job that did too many steps in the time of one
   std::unique_ptr<cuda::Runtime> runtime;  ///< null while the lockstep runs
 
   std::vector<cuda::RankSetup> lockstep_ranks;
