@@ -69,8 +69,7 @@ class SweepCommand {
     if (const auto limited = limit_memory(arguments_.budget.memory); !limited) {
       return complain(limited.error());
     }
-    Watchdog watchdog(deadline_, "sweep", "points that are finished stay in their file");
-    watchdog_ = &watchdog;
+    watchdog_.emplace(deadline_, "sweep", "points that are finished stay in their file");
     if (const std::string problem = check(); !problem.empty()) return complain(problem);
     auto question = read_question(arguments_);
     if (!question) return complain(question.error());
@@ -344,7 +343,7 @@ class SweepCommand {
 
   SweepArguments arguments_;
   Deadline deadline_{arguments_.budget.seconds};
-  Watchdog* watchdog_ = nullptr;
+  std::optional<Watchdog> watchdog_;  ///< from run() on
   Question question_;
   std::optional<SweepSession> session_;
 };
