@@ -7,6 +7,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "models/scenario/scenario_spec.hpp"
+#include "models/scenario/validation/rule_values.hpp"
+
 namespace shardsim::scenario {
 
 namespace {
@@ -92,6 +95,22 @@ void MappingRules::describe(simcore::Fields<MappingRules>& fields) {
   fields.optional("must_know", &MappingRules::must_know,
                   "Columns of which a text that no applying rule looks at leaves the run out.");
   fields.optional("memory", &MappingRules::memory, "What published peaks of memory count.");
+}
+
+void MappingRules::check(const MappingRules& made, const simcore::ConfigNode& node,
+                         simcore::Diagnostics& diagnostics) {
+  const simcore::ConfigNode* const list = node.find("rules");
+  if (list == nullptr || list->items().size() != made.rules.size()) return;
+  const simcore::TypeSchema scenario = simcore::schema_of<ScenarioSpec>();
+  for (std::size_t i = 0; i < made.rules.size(); ++i) {
+    const simcore::ConfigNode* const set = list->items()[i].find("set");
+    if (set == nullptr) continue;
+    for (const auto& [key, value] : made.rules[i].set) {
+      if (key == gpus_per_node_key) continue;  // the rule's own check has looked at it
+      check_set_value(scenario, key, value, set->where_key(key), set->where_value(key),
+                      diagnostics);
+    }
+  }
 }
 
 std::optional<std::string> MappingRules::why_no_time(const TrainingRun& run) const {

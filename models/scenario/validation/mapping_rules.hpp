@@ -54,6 +54,8 @@ struct MappingRules {
   std::vector<std::string> must_know;  ///< columns whose text some rule that applies looks at
   std::vector<MemoryRule> memory;      ///< the first that matches counts
   static void describe(simcore::Fields<MappingRules>& fields);
+  static void check(const MappingRules& rules, const simcore::ConfigNode& node,
+                    simcore::Diagnostics& diagnostics);
 
   /// The first reason not to forecast the run's step time while its memory can be.
   std::optional<std::string> why_no_time(const TrainingRun& run) const;

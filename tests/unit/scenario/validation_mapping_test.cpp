@@ -216,10 +216,10 @@ TEST_CASE("a rule either sets or refuses") {
     simcore::read_config<MappingRules>(*root, diagnostics);
     return diagnostics.error_count();
   };
-  CHECK(errors("rules: [{when: {gpu: [x]}, set: {a: b}}]") == 0);
+  CHECK(errors("rules: [{when: {gpu: [x]}, set: {steps.measure: 2}}]") == 0);
   CHECK(errors("rules: [{refuse: because}]") == 0);
   CHECK(errors("rules: [{when: {gpu: [x]}}]") == 1);
-  CHECK(errors("rules: [{refuse: because, set: {a: b}}]") == 1);
+  CHECK(errors("rules: [{refuse: because, set: {steps.measure: 2}}]") == 1);
 }
 
 TEST_CASE("rules that look at columns which the table lacks are reported") {
