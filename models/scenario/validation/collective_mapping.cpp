@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "models/nccl/environment.hpp"
 #include "simcore/config/override.hpp"
 #include "simcore/integer.hpp"
 
@@ -117,6 +119,27 @@ std::string unknown_word(std::string_view what, const std::string& word, const K
                      simcore::did_you_mean(simcore::nearest_spelling(word, names)));
 }
 
+/// Why a NAME=VALUE of the text that is meant for NCCL is none of its variables.
+std::optional<std::string> no_variable_in(std::string_view text) {
+  constexpr std::string_view separators = " ;,";
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t stop = std::min(text.find_first_of(separators, at), text.size());
+    const std::string_view word = text.substr(at, stop - at);
+    at = stop + 1;
+    const std::size_t equals = word.find('=');
+    if (equals == std::string_view::npos) continue;
+    const std::string name(word.substr(0, equals));
+    std::string upper = name;
+    for (char& c : upper) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    constexpr std::string_view prefix = "NCCL_";
+    if (!upper.starts_with(prefix)) continue;
+    if (name.size() > prefix.size() && nccl::is_nccl_name(name)) continue;
+    return fmt::format("env: {} is none of NCCL's variables{}", simcore::quote(name),
+                       simcore::did_you_mean(nccl::nearest_nccl_name(name)));
+  }
+  return std::nullopt;
+}
+
 /// NVLink domains of equal size, as few as hold the nodes; nothing if they cannot be equal.
 std::optional<std::int64_t> equal_domain(std::int64_t nodes, std::int64_t most) {
   const std::int64_t domains = simcore::divide_up(nodes, most);
@@ -138,8 +161,12 @@ std::optional<std::pair<std::int64_t, std::int64_t>> nics_in(std::string_view te
     const auto first = std::from_chars(text.data() + at, end, count);
     if (first.ptr == end || *first.ptr != 'x') continue;
     const auto second = std::from_chars(first.ptr + 1, end, gigabits);
-    if (second.ec != std::errc{} || second.ptr == end || *second.ptr != 'G') continue;
-    return std::pair{count, gigabits};
+    if (second.ec == std::errc::invalid_argument || second.ptr == end || *second.ptr != 'G') {
+      continue;
+    }
+    constexpr auto beyond = std::numeric_limits<std::int64_t>::max();
+    return std::pair{first.ec == std::errc{} ? count : beyond,
+                     second.ec == std::errc{} ? gigabits : beyond};
   }
   return std::nullopt;
 }
@@ -192,6 +219,9 @@ std::expected<CollectiveCase, std::string> map_table(const TableFacts& facts,
   const std::string& version = fact(facts, "nccl_version");
   cluster.nccl_version = version.empty() ? machine->version : version.substr(0, version.find('+'));
   cluster.env = machine->env;
+  if (auto unknown = no_variable_in(fact(facts, "env"))) {
+    return std::unexpected(std::move(*unknown));
+  }
   for (auto& [name, value] : variables_in(fact(facts, "env"))) {
     cluster.env.try_emplace(name, value);
   }
@@ -201,9 +231,12 @@ std::expected<CollectiveCase, std::string> map_table(const TableFacts& facts,
   cluster.nvlink_links = machine->nvlink_links;
   if (const auto nics = nics_in(fact(facts, "inter_node"))) {
     constexpr std::int64_t most_nics = 128;  // of a node: several times what any has
-    if (nics->first > most_nics) {
-      return std::unexpected(
-          fmt::format("a node with {} NICs: expected at most {}", nics->first, most_nics));
+    constexpr std::int64_t most_gigabits = 100'000;
+    if (nics->first < 1 || nics->first > most_nics || nics->second < 1 ||
+        nics->second > most_gigabits) {
+      return std::unexpected(fmt::format("inter_node {}: expected 1 to {} NICs of 1 to {} Gbit/s",
+                                         simcore::quote(fact(facts, "inter_node")), most_nics,
+                                         most_gigabits));
     }
     cluster.nics.count = nics->first;
     cluster.nics.bandwidth =

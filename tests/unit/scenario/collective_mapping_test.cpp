@@ -87,7 +87,35 @@ TEST_CASE("a node with more NICs than any machine has is refused") {
   const TableFacts facts{
       {"collective", "all_reduce"}, {"dtype", "float"},   {"nodes", "2"},
       {"gpus_per_node", "8"},       {"gpu", "H100-SXM5"}, {"inter_node", "100000x400G IB"}};
-  CHECK(map_table(facts, shipped_rules()).error().find("a node with 100000 NICs") == 0);
+  CHECK(map_table(facts, shipped_rules())
+            .error()
+            .find("inter_node '100000x400G IB': expected 1 to 128 NICs") == 0);
+}
+
+TEST_CASE("cells of a table that name no network and no variable say so") {
+  TableFacts facts{{"collective", "all_reduce"},
+                   {"dtype", "float"},
+                   {"nodes", "2"},
+                   {"gpus_per_node", "8"},
+                   {"gpu", "H100-SXM5"}};
+  for (const char* cell : {"8x-400G", "0x400G", "8x0G", "8x9223372036854775807G",
+                           "99999999999999999999x400G", "8x99999999999999999999G"}) {
+    CAPTURE(cell);
+    facts["inter_node"] = cell;
+    const auto made = map_table(facts, shipped_rules());
+    REQUIRE_FALSE(made);
+    CHECK(made.error().find("inter_node '" + std::string(cell) + "': expected 1 to 128") == 0);
+  }
+  facts["inter_node"] = "8x400G IB";
+  for (const char* cell : {"nccl_algo=Tree", "CUDA_X=1 NCCL_=1", "NCCL_ALGO=Ring;Nccl_Proto=LL"}) {
+    CAPTURE(cell);
+    facts["env"] = cell;
+    const auto made = map_table(facts, shipped_rules());
+    REQUIRE_FALSE(made);
+    CHECK(made.error().find("is none of NCCL's variables") != std::string::npos);
+  }
+  facts["env"] = "CUDA_VISIBLE_DEVICES=0,2 NCCL_ALGO=Ring (job)";
+  CHECK(map_table(facts, shipped_rules()).has_value());
 }
 
 }  // namespace shardsim::scenario
