@@ -38,7 +38,10 @@ std::expected<double, std::string> parse_bound(std::string_view text, MetricUnit
       const auto number = simcore::parse_decimal_prefix(text);
       const auto one = simcore::parse_bytes(number ? "1" + std::string(text.substr(number->length))
                                                    : std::string(text));
-      if (!one) return std::unexpected(one.error());
+      if (!one) {
+        const auto whole = simcore::parse_bytes(text);  // its message names what was written
+        return std::unexpected(whole ? one.error() : whole.error());
+      }
       return number ? number->to_double() * static_cast<double>(one->count)
                     : static_cast<double>(one->count);
     }

@@ -203,6 +203,8 @@ TEST_CASE("constraints compare figures in their units") {
     CAPTURE(text);
     CHECK(!parse_constraint(text));
   }
+  CHECK(parse_constraint("memory.peak_used_bytes < 2").error().find("found '2'") !=
+        std::string::npos);
 }
 
 SweepRow row_of(std::int64_t index, double tokens, double bytes, double gpus) {
