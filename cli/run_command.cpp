@@ -103,11 +103,19 @@ std::optional<std::vector<int>> parse_ranks(const std::string& text, int gpus) {
   return ranks;
 }
 
+/// What takes no files beside it: a device or pipe, and /dev/stdout wherever that leads.
+bool is_device(const std::filesystem::path& target) {
+  const std::string folder = target.parent_path().lexically_normal().string();
+  if (folder == "/dev" || folder.starts_with("/dev/fd") || folder.starts_with("/proc/")) {
+    return true;
+  }
+  std::error_code failed;
+  return std::filesystem::is_other(std::filesystem::status(target, failed));
+}
+
 /// "step.json" of rank 3 is "step.rank3.json" where several ranks are written.
 std::string trace_file(const std::string& target, int rank, bool several) {
-  std::error_code failed;
-  const bool device = std::filesystem::is_character_file(target, failed);
-  if (!several || target == "-" || device) return target;
+  if (!several || target == "-" || is_device(target)) return target;
   const std::size_t slash = target.find_last_of('/');
   const std::size_t dot = target.find_last_of('.');
   const bool has_ending = dot != std::string::npos && (slash == std::string::npos || dot > slash);
