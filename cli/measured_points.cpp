@@ -89,9 +89,24 @@ class PointReader {
     return std::nullopt;
   }
 
-  std::string json(std::size_t row, double gpus, double throughput) const {
+  /// A number of GPUs, or nothing and an error.
+  std::optional<std::int64_t> gpus(std::size_t row, std::size_t column) {
+    const std::string& text = table_.text(row, column);
+    constexpr std::int64_t most = 1'000'000'000;
+    std::int64_t value = 0;
+    const char* const end = text.data() + text.size();
+    const auto done = std::from_chars(text.data(), end, value);
+    const bool whole = done.ec == std::errc{} && done.ptr == end && !text.starts_with('0');
+    if (whole && value >= 1 && value <= most) return value;
+    diagnostics_.error(table_.where(row, column),
+                       fmt::format("expected a whole number of GPUs from 1 to {}, found {}", most,
+                                   simcore::quote(text)));
+    return std::nullopt;
+  }
+
+  std::string json(std::size_t row, std::int64_t gpus, double throughput) const {
     std::string out = "{\"gpus\":";
-    simcore::append_json_number(out, static_cast<std::int64_t>(gpus));
+    simcore::append_json_number(out, gpus);
     out += ",\"tokens_per_s_per_gpu\":";
     simcore::append_json_number(out, throughput);
     add_number(out, "efficiency", row, "efficiency_vs_smallest");
@@ -152,10 +167,10 @@ bool MeasuredPoints::add(const std::string& argument, simcore::Diagnostics& diag
       kept &= table->text(row, columns[i]) == selection.conditions[i].value;
     }
     if (!kept) continue;
-    const auto count = reader.number(row, *gpus);
+    const auto count = reader.gpus(row, *gpus);
     const auto speed = reader.number(row, *throughput);
     if (!count || !speed) return false;
-    by_gpus_[static_cast<std::int64_t>(*count)].push_back(reader.json(row, *count, *speed));
+    by_gpus_[*count].push_back(reader.json(row, *count, *speed));
   }
   return true;
 }

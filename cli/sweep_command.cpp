@@ -230,6 +230,7 @@ class SweepCommand {
     }
     if (done.finished < done.missing) return stopped(*journal, deadline_.reason());
     int status = conclude(*journal);
+    warn_of_missing(*journal);
     if (broken(*journal)) return exit_impossible;
     // What a part lacks another may have: the whole is judged by the merge.
     const bool whole = session_->shard.of == 1;
@@ -247,6 +248,33 @@ class SweepCommand {
     if (!points) return complain(points.error());
     if (!points->message.empty()) std::cerr << "shardsim sweep: " << points->message << '\n';
     return points->status;
+  }
+
+  /// Says what of --prices and --measured the points do not show.
+  void warn_of_missing(const SweepJournal& journal) const {
+    std::string unpriced;
+    bool compared = false;
+    constexpr std::string_view no_price = "no cost: the list of prices has none of ";
+    const auto read = journal.for_each([&](std::string_view line) {
+      compared |= line.find("\"measured\":[{") != std::string_view::npos;
+      const std::size_t at = unpriced.empty() ? line.find(no_price) : std::string_view::npos;
+      if (at == std::string_view::npos) return;
+      const std::string_view gpu = line.substr(at + no_price.size());
+      unpriced = gpu.substr(0, gpu.find('"'));
+    });
+    if (!read) return;
+    if (!unpriced.empty()) {
+      std::cerr << fmt::format(
+          "shardsim sweep: warning: --prices: the list has no price of {}, so its points have no "
+          "cost\n",
+          unpriced);
+    }
+    if (arguments_.measured.empty()) return;
+    if (arguments_.report.empty() && arguments_.json.empty()) {
+      std::cerr << "shardsim sweep: warning: --measured: shown by --report and --json only\n";
+    } else if (!compared) {
+      std::cerr << "shardsim sweep: warning: --measured: no point has as many GPUs as a row\n";
+    }
   }
 
   /// Says so if an invariant did not hold in some point.
