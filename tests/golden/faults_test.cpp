@@ -1,10 +1,13 @@
 // Faults that were found by trying to break the program: each stays mended.
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "tests/golden/program.hpp"
@@ -477,6 +480,69 @@ TEST_CASE("rules that set no number of GPUs are refused at their place") {
         run.messages.find("rules.yaml:3:34: error: cluster.gpus_per_node: expected a whole number "
                           "from 1 to 1024") != std::string::npos);
   }
+}
+
+TEST_CASE("a rule's value is held to what its key declares, at its place, met by a run or not") {
+  const ScratchFolder scratch;
+  const std::string table = scratch.write("runs.csv",
+                                          "row_id,source_id,framework,model,params_b,layers,hidden,"
+                                          "heads,kv_heads,ffn,vocab,seq_len,gpu,"
+                                          "gpus,micro_batch,step_time_s\n");
+  const std::vector<std::pair<std::string, std::string>> wrong{
+      {"steps.measure: 1e99", "3:26: error: steps.measure: expected an integer, found '1e99'"},
+      {"cluster.nodes: 99999999999", "3:26: error: cluster.nodes: must be between 1 and 1000000"},
+      {"workload.sequence_length: -1", "3:37: error: workload.sequence_length: must be between"},
+      {"training.optimizer: adamx", "did you mean 'adamw'?"},
+      {"training.cpu_offload: 2", "3:33: error: training.cpu_offload: expected true or false"},
+      {"cpu.forward_op: 3", "3:27: error: cpu.forward_op: expected a number with a unit"},
+      {"training.optimiser: sgd", "3:11: error: 'training.optimiser' is no key of a scenario"},
+      {"cluster.nodes.x: 1", "3:11: error: 'cluster.nodes' has no keys below it"}};
+  for (const auto& [set, message] : wrong) {
+    CAPTURE(set);
+    const std::string rules =
+        scratch.write("rules.yaml", "rules:\n  - when: {framework: [\"no run\"]}\n    set: {" +
+                                        set + "}\nmemory: []\n");
+    const ProgramRun run = run_program("validate --training " + table + " --rules " + rules);
+    CHECK(run.status == 2);
+    CHECK_MESSAGE(run.messages.find(message) != std::string::npos, run.messages);
+  }
+}
+
+TEST_CASE("traces of several ranks do not all go to one device or pipe, nor beside it") {
+  const ScratchFolder scratch;
+  const std::string pipe = scratch.file("pipe");
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  for (const std::string& target : {std::string("/dev/stdout"), std::string("/dev/null"), pipe}) {
+    CAPTURE(target);
+    const ProgramRun run = run_program("run " + shipped_scenario("textbook-fsdp2") +
+                                       " --quiet --trace-ranks 0,1 --trace " + target);
+    CHECK(run.status == 2);
+    CHECK(run.messages.find("both go to '" + target + "'") != std::string::npos);
+    CHECK_FALSE(std::filesystem::exists(target + ".rank0"));
+  }
+}
+
+TEST_CASE("measured points and prices that no point of a sweep shows are said") {
+  const ScratchFolder scratch;
+  const std::string sweep = "sweep " + shipped_scenario("fsdp2-llama-3-8b-1xdgx-h100") +
+                            " --quiet --over cluster.nodes=1 ";
+  const auto messages = [&](const std::string& row, const std::string& output) {
+    const std::string file = scratch.write("m.csv", "gpus,throughput_per_gpu\n" + row + "\n");
+    return run_program(sweep + "--measured " + file + output).messages;
+  };
+  const std::string json = " --json " + scratch.file("points.jsonl");
+  CHECK(messages("8,9000", "").find("shown by --report and --json only") != std::string::npos);
+  CHECK(messages("7,9000", json).find("no point has as many GPUs") != std::string::npos);
+  CHECK(messages("8,9000", json).find("--measured") == std::string::npos);
+  for (const char* row : {"8.5,9000", "008,9000", "0,9000", "99999999999999999999,1"}) {
+    CAPTURE(row);
+    CHECK(messages(row, json).find("m.csv:2:1: error: expected a whole number of GPUs") !=
+          std::string::npos);
+  }
+  const std::string prices = scratch.write("p.yaml", "dated: 2026-01\ngpus: {}\n");
+  CHECK(run_program(sweep + "--prices " + prices).messages.find("no price of H100") !=
+        std::string::npos);
+  CHECK(run_program(sweep + "--prices list-2026").messages.find("no price") == std::string::npos);
 }
 
 }  // namespace
