@@ -137,18 +137,13 @@ int parse_ended(CommandLine& line, const CLI::ParseError& error) {
   return finished(line.root().exit(error, std::cout, std::cerr));
 }
 
-}  // namespace
-
-namespace {
-
 /// An option that was given nothing: CLI11 takes that for a text.
 std::optional<std::string> option_without_value(std::span<const char* const> arguments) {
   for (std::size_t i = 1; i < arguments.size(); ++i) {
     const std::string_view one = arguments[i];
     if (one == "--") break;
-    if (one.empty() && std::string_view(arguments[i - 1]).starts_with("--")) {
-      return std::string(arguments[i - 1]);
-    }
+    const std::string_view before = arguments[i - 1];
+    if (one.empty() && before.starts_with('-') && before != "-") return std::string(before);
     if (one.starts_with("--") && one.ends_with('=') && one.find('=') == one.size() - 1) {
       return std::string(one.substr(0, one.size() - 1));
     }

@@ -32,6 +32,13 @@ const CommandNotes& CommandLine::notes(const CLI::App& command) const {
   return found == notes_.end() ? none : found->second;
 }
 
+bool has_base_of_c(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of("+-"), text.size()));
+  constexpr std::string_view digits = "0123456789abcdefABCDEFxX";
+  return text.size() > 1 && text.starts_with('0') &&
+         text.find_first_not_of(digits) == std::string_view::npos;
+}
+
 void allow_only(CLI::Option& option, const std::vector<std::string>& values) {
   const CLI::Validator member(
       [values](const std::string& word) {

@@ -9,11 +9,14 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+
+#include "simcore/diagnostics.hpp"
 
 namespace shardsim::cli {
 
@@ -71,6 +74,9 @@ void allow_only(CLI::Option& option, const std::vector<std::string>& values);
 /// Adds the check that a name is not empty; "-" is one.
 void expect_name(CLI::Option& option, const char* label);
 
+/// Whether C would take the text for a number to another base than ten: 0x10, 010.
+bool has_base_of_c(std::string_view text);
+
 /// Adds the check that a number is between the two. CLI::Range would take NaN, and -1 as the
 /// largest number without a sign.
 template <class Number>
@@ -78,16 +84,12 @@ void expect_number(CLI::Option& option, Number least, Number most) {
   const CLI::Validator range(
       [least, most](const std::string& text) {
         Number value{};
-        const bool read = CLI::detail::lexical_cast(text, value);
+        const bool read = CLI::detail::lexical_cast(text, value) && !has_base_of_c(text);
         const bool negative = std::is_unsigned_v<Number> && text.contains('-');
-        // 0x10 and 010 would be read as the numbers of C; YAML refuses them, too.
-        const std::size_t first = text.find_first_not_of("+-");
-        const bool of_c =
-            first != std::string::npos && text[first] == '0' &&
-            text.find_first_not_of("0123456789abcdefABCDEFxX", first + 1) == std::string::npos &&
-            first + 1 < text.size();
-        if (read && !negative && !of_c && value >= least && value <= most) return std::string();
-        return fmt::format("Value {} not in range {} to {}", text, least, most);
+        if (read && !negative && value >= least && value <= most) return std::string();
+        return fmt::format("expected a {}number from {} to {}, found {}",
+                           std::is_integral_v<Number> ? "whole " : "", least, most,
+                           simcore::quote(text));
       },
       "");
   option.type_name(label::number)->check(range);

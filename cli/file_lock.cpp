@@ -1,6 +1,8 @@
 #include "cli/file_lock.hpp"
 
 #include <cerrno>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -28,6 +30,9 @@ std::string taken_message(const std::string& path) {
 }
 
 std::expected<FileLock, std::string> FileLock::take(const std::string& path, Sharing sharing) {
+  // To open a pipe would be to take part in it.
+  std::error_code missing;
+  if (!std::filesystem::is_regular_file(path, missing)) return FileLock(-1);
   // Exclusive locks of network file systems ask for a file that may be written.
   const int flags = sharing == Sharing::exclusive ? O_RDWR : O_RDONLY;
   FileLock lock(::open(path.c_str(), flags | O_NONBLOCK | O_CLOEXEC));

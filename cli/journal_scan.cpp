@@ -107,8 +107,10 @@ class Scanner {
     const std::int64_t begin = made_.end;
     made_.end += bytes;
     const auto row = scenario::read_row(line_);
-    if (row && (row->hash != identity_.hash || row->of != identity_.points)) {
-      return another_sweep(row->hash);
+    if (row && row->hash != identity_.hash) return another_sweep(row->hash);
+    if (row && row->of != identity_.points) {
+      return fmt::format("'{}' holds points of a sweep of {}, this one has {}", path_, row->of,
+                         identity_.points);
     }
     known_ |= row.has_value();
     if (!row) {
@@ -183,16 +185,18 @@ class Scanner {
     return read_exactly(file_, text.data(), text.size(), line.offset) ? text : std::string();
   }
 
+  std::string no_point_at(std::int64_t number) const {
+    return fmt::format(
+        "{}:{}: this is no point of a sweep, though others are: expected that line removed, or "
+        "another file",
+        path_, number);
+  }
+
   /// Whether the file is this sweep's, and what is behind its last whole line a piece of it.
   std::string judge() {
     made_.torn = !line_.empty();
     if (!known_ && made_.end > 0) return fmt::format("'{}' holds no points of a sweep", path_);
-    if (foreign_ > 0) {
-      return fmt::format(
-          "{}:{}: this is no point of a sweep, though others are: expected that line removed, or "
-          "another file",
-          path_, foreign_);
-    }
+    if (foreign_ > 0) return no_point_at(foreign_);
     if (!made_.torn) return {};
     constexpr std::string_view key = R"("hash":")";
     constexpr std::size_t digits = 16;
@@ -201,10 +205,7 @@ class Scanner {
       if (!agree(hash, identity_.hash)) return another_sweep(hash);
     }
     if (is_remains(line_) && (known_ || is_piece_of_this_sweep())) return {};
-    return known_ ? fmt::format(
-                        "{}:{}: this is no point of a sweep, though others are: expected "
-                        "that line removed, or another file",
-                        path_, number_ + 1)
+    return known_ ? no_point_at(number_ + 1)
                   : fmt::format("'{}' holds no points of a sweep", path_);
   }
 

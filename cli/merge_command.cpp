@@ -75,27 +75,21 @@ class Merger {
     if (!differ) return complain(differ.error());
     std::vector<NamedTarget> parts;
     for (const std::string& part : arguments_.parts) parts.push_back({"a part", part});
+    // A part may be where the points go, but not the tables.
     const auto kept =
         check_targets(parts, {{"--csv", arguments_.csv}, {"--report", arguments_.report}});
     if (!kept) return complain(kept.error());
-    // Lines are gathered in a file without a name: a part may be the target, too.
+    // Lines are gathered in a file without a name, as a part may be the target.
     auto journal = SweepJournal::create("");
     if (!journal) return complain(journal.error());
     for (const std::string& part : arguments_.parts) {
       if (!add(part, *journal)) return complain(problem_);
     }
     if (!complete()) return complain(problem_);
-    // A sweep that writes the target would go on in a file without a name.
-    const auto lock = FileLock::take(arguments_.json, Sharing::exclusive);
-    if (!lock) return complain(lock.error());
     const SweepTargets targets{arguments_.json,  arguments_.csv,    arguments_.plot,
                                arguments_.quiet, arguments_.report, report_origin()};
     if (const auto written = write_outputs(*journal, targets); !written) {
       return complain(written.error());
-    }
-    if (!arguments_.json.empty() && arguments_.json != "-") {
-      const auto saved = journal->save_as(arguments_.json);
-      if (!saved) return complain(saved.error());
     }
     const auto points = status_of_points(*journal);
     if (!points) return complain(points.error());

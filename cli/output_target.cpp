@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "cli/file_lock.hpp"
 #include "simcore/output/atomic_file.hpp"
 
 namespace shardsim::cli {
@@ -24,10 +25,6 @@ std::string identity(const std::string& target) {
       std::filesystem::weakly_canonical(std::filesystem::absolute(target, failed), failed);
   return failed ? target : canonical.string();
 }
-
-}  // namespace
-
-namespace {
 
 /// What people write and commands read: topologies, models, rules, prices, NCCL's XML. The files
 /// that NCCL's variables name for writing are such, too.
@@ -99,6 +96,8 @@ std::expected<void, std::string> write_document(const std::string& target,
     }
     return {};
   }
+  const auto lock = FileLock::take(target, Sharing::exclusive);
+  if (!lock) return std::unexpected(lock.error());
   auto file = simcore::AtomicFile::create(target);
   if (!file) return std::unexpected(file.error());
   write(file->stream());

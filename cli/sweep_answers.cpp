@@ -268,8 +268,8 @@ std::expected<bool, std::string> print_best(std::ostream& people, const Question
 
 std::expected<bool, std::string> find_target(std::ostream& people, const Question& question,
                                              const SweepSession& session,
-                                             const SweepArguments& arguments,
-                                             SweepJournal& journal) {
+                                             const SweepArguments& arguments, SweepJournal& journal,
+                                             NoteCounts& notes) {
   const SweepPlan& plan = *session.plan;
   std::vector<SweepRow> looked_at;
   {
@@ -284,6 +284,7 @@ std::expected<bool, std::string> find_target(std::ostream& people, const Questio
         why = fmt::format("cannot go on with point {}: {}", index, outcome.machine_failure);
       }
       if (given_up) return false;
+      count_notes(outcome, notes);
       const std::string line = scenario::point_line(plan, index, outcome, session.setting);
       if (!journal.has(index)) journal.append(index, line);
       auto row = scenario::read_row(line);

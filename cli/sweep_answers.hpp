@@ -10,6 +10,7 @@
 
 #include "cli/sweep_arguments.hpp"
 #include "cli/sweep_journal.hpp"
+#include "cli/sweep_runner.hpp"
 #include "cli/sweep_session.hpp"
 #include "models/scenario/sweep/metric.hpp"
 
@@ -43,10 +44,11 @@ std::expected<bool, std::string> print_best(std::ostream& people, const Question
                                             const SweepJournal& journal);
 
 /// Runs the points that it takes to find the first of the plan that satisfies the question, and
-/// prints it with what was held as the cluster grew. False if there is none.
+/// prints it with what was held as the cluster grew. False if there is none. `notes`: of the points
+/// that were run.
 std::expected<bool, std::string> find_target(std::ostream& people, const Question& question,
                                              const SweepSession& session,
-                                             const SweepArguments& arguments,
-                                             SweepJournal& journal);
+                                             const SweepArguments& arguments, SweepJournal& journal,
+                                             NoteCounts& notes);
 
 }  // namespace shardsim::cli

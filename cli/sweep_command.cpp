@@ -166,8 +166,10 @@ class SweepCommand {
     auto journal = new_journal();
     if (!journal) return complain(journal.error());
     std::ostream& people = standard_output_taken() ? std::cerr : std::cout;
-    const auto found = find_target(people, question_, *session_, arguments_, *journal);
+    NoteCounts notes;
+    const auto found = find_target(people, question_, *session_, arguments_, *journal, notes);
     watchdog_->call_off();
+    tell_notes(notes, journal->size());
     if (deadline_.over()) return stopped(*journal, deadline_.reason());
     if (!found) return complain(found.error());
     const int status = finish(*journal, targets(true));
@@ -176,15 +178,19 @@ class SweepCommand {
     return std::max(exit_impossible, status_by_points(*journal));
   }
 
-  /// Where points go as they are finished. CSV has its own beside it until it is complete.
+  /// Where points go as they are finished; empty: a file without a name. CSV has its own beside it
+  /// until it is complete. A device or a pipe takes all at the end, as standard output does.
   static std::string journal_file(const std::string& json, const std::string& csv) {
-    if (!json.empty() && json != "-") return json;
-    std::error_code missing;
-    const auto status = std::filesystem::status(csv, missing);
-    // Beside a device or a pipe nothing is kept.
-    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) return {};
-    if (!csv.empty() && csv != "-") return csv + ".points.jsonl";
-    return {};
+    const auto keeps = [](const std::string& file) {
+      std::error_code missing;
+      const auto status = std::filesystem::status(file, missing);
+      const bool other = std::filesystem::exists(status) &&
+                         !std::filesystem::is_regular_file(status) &&
+                         !std::filesystem::is_directory(status);
+      return !file.empty() && file != "-" && !other;
+    };
+    if (keeps(json)) return json;
+    return keeps(csv) ? csv + ".points.jsonl" : std::string();
   }
   std::string journal_file() const { return journal_file(arguments_.json, arguments_.csv); }
 
@@ -230,7 +236,8 @@ class SweepCommand {
     }
     if (done.finished < done.missing) return stopped(*journal, deadline_.reason());
     int status = conclude(*journal);
-    warn_of_missing(*journal);
+    tell_notes(done.notes, done.finished);
+    warn_of_unseen_measurements(*journal);
     if (broken(*journal)) return exit_impossible;
     // What a part lacks another may have: the whole is judged by the merge.
     const bool whole = session_->shard.of == 1;
@@ -250,29 +257,18 @@ class SweepCommand {
     return points->status;
   }
 
-  /// Says what of --prices and --measured the points do not show.
-  void warn_of_missing(const SweepJournal& journal) const {
-    std::string unpriced;
-    bool compared = false;
-    constexpr std::string_view no_price = "no cost: the list of prices has none of ";
-    const auto read = journal.for_each([&](std::string_view line) {
-      compared |= line.find("\"measured\":[{") != std::string_view::npos;
-      const std::size_t at = unpriced.empty() ? line.find(no_price) : std::string_view::npos;
-      if (at == std::string_view::npos) return;
-      const std::string_view gpu = line.substr(at + no_price.size());
-      unpriced = gpu.substr(0, gpu.find('"'));
-    });
-    if (!read) return;
-    if (!unpriced.empty()) {
-      std::cerr << fmt::format(
-          "shardsim sweep: warning: --prices: the list has no price of {}, so its points have no "
-          "cost\n",
-          unpriced);
-    }
+  /// Says so where --measured is shown nowhere.
+  void warn_of_unseen_measurements(const SweepJournal& journal) const {
     if (arguments_.measured.empty()) return;
     if (arguments_.report.empty() && arguments_.json.empty()) {
       std::cerr << "shardsim sweep: warning: --measured: shown by --report and --json only\n";
-    } else if (!compared) {
+      return;
+    }
+    bool compared = false;
+    const auto read = journal.for_each([&compared](std::string_view line) {
+      compared |= line.find("\"measured\":[{") != std::string_view::npos;
+    });
+    if (read && !compared) {
       std::cerr << "shardsim sweep: warning: --measured: no point has as many GPUs as a row\n";
     }
   }

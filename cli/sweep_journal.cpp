@@ -60,6 +60,13 @@ bool is_named(int file, const std::string& path) {
          own.st_ino == named.st_ino;
 }
 
+/// Whether a file can be renamed to this one, as the end of a sweep does; errno says why not.
+bool may_replace(const std::string& path) {
+  std::error_code failed;
+  const auto folder = std::filesystem::canonical(path, failed).parent_path();
+  return failed || access(folder.c_str(), W_OK | X_OK) == 0;
+}
+
 }  // namespace
 
 /// Opens a file to append to, and locks it. A program that holds it may have put another file in
@@ -86,7 +93,12 @@ std::expected<SweepJournal, std::string> SweepJournal::open(const std::string& p
           fmt::format("'{}' cannot be locked: {}; no other program may write it meanwhile", path,
                       std::strerror(errno)));
     }
-    if (lock == LockOutcome::unsupported || is_named(file, path)) return journal;
+    if (lock == LockOutcome::unsupported || is_named(file, path)) {
+      if (is_regular(file) && !may_replace(path)) {
+        return std::unexpected(reason("put points into order in the folder of", path));
+      }
+      return journal;
+    }
   }
   return std::unexpected(taken_message(path));
 }
@@ -200,9 +212,28 @@ std::expected<void, std::string> SweepJournal::for_each(
   return {};
 }
 
-std::expected<void, std::string> SweepJournal::sort() {
-  if (path_.empty() || std::ranges::is_sorted(lines_, {}, &Line::index)) return {};
+std::expected<void, std::string> SweepJournal::finish() {
+  if (path_.empty()) return {};
+  std::error_code failed;
+  const bool removed = !std::filesystem::exists(path_, failed) && !failed;
+  if (!removed && !is_named(file_, path_)) return rescue();
+  if (!removed && std::ranges::is_sorted(lines_, {}, &Line::index)) return {};
   return rewrite();
+}
+
+/// Whoever put another file in the journal's place wants that one.
+std::expected<void, std::string> SweepJournal::rescue() const {
+  const std::string aside = path_ + ".rescued";
+  std::error_code failed;
+  if (std::filesystem::exists(aside, failed) || failed) {
+    return std::unexpected(fmt::format(
+        "another file was put in the place of '{}' meanwhile, and '{}' is there, too: the points "
+        "are lost",
+        path_, aside));
+  }
+  if (const auto saved = save_as(aside); !saved) return saved;
+  return std::unexpected(fmt::format(
+      "another file was put in the place of '{}' meanwhile: the points are in '{}'", path_, aside));
 }
 
 std::expected<void, std::string> SweepJournal::rewrite() const { return save_as(path_); }

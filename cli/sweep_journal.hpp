@@ -64,11 +64,12 @@ class SweepJournal {
   /// What the user should know of the file that was there: "FILE:LINE: ...".
   const std::vector<std::string>& warnings() const { return warnings_; }
 
-  /// Puts the lines in the order of their points, if they are not: the file is then replaced as a
-  /// whole.
-  std::expected<void, std::string> sort();
-  /// Writes the lines in that order to another file, which is there whole or not at all.
-  std::expected<void, std::string> save_as(const std::string& path) const;
+  /// The file's name; empty: it has none.
+  const std::string& path() const { return path_; }
+  /// Puts the lines in the order of their points, if they are not, and the file back if it has been
+  /// removed: it is then replaced as a whole. The error says if another file has its name now: the
+  /// lines are then in `<path>.rescued`, unless that is there, too.
+  std::expected<void, std::string> finish();
   /// Every line with its newline, in the order of the points.
   std::expected<void, std::string> for_each(
       const std::function<void(std::string_view)>& visit) const;
@@ -79,7 +80,10 @@ class SweepJournal {
 
   static std::expected<SweepJournal, std::string> open(const std::string& path);
   std::expected<void, std::string> empty(Existing existing);
+  /// Writes the lines in order to a file, which is there whole or not at all.
+  std::expected<void, std::string> save_as(const std::string& path) const;
   std::expected<void, std::string> rewrite() const;
+  std::expected<void, std::string> rescue() const;
   void keep(JournalScan& scan);
   void note(const Line& line);
 

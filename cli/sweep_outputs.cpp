@@ -99,8 +99,8 @@ std::expected<void, std::string> print_for_people(const SweepJournal& journal,
 }  // namespace
 
 std::expected<void, std::string> write_outputs(SweepJournal& journal, const SweepTargets& targets) {
-  if (targets.json == "-") {
-    if (auto done = document("-", journal, copy_lines); !done) return done;
+  if (!targets.json.empty() && targets.json != journal.path()) {
+    if (auto done = document(targets.json, journal, copy_lines); !done) return done;
   }
   if (!targets.csv.empty()) {
     if (auto done = document(targets.csv, journal, write_csv); !done) return done;
@@ -109,7 +109,7 @@ std::expected<void, std::string> write_outputs(SweepJournal& journal, const Swee
     if (auto done = write_report(journal, targets); !done) return done;
   }
   if (auto done = print_for_people(journal, targets); !done) return done;
-  return journal.sort();
+  return journal.finish();
 }
 
 }  // namespace shardsim::cli

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <iostream>
 #include <mutex>
 #include <new>
 #include <system_error>
@@ -65,6 +66,7 @@ struct SharedWork {
     const std::lock_guard lock(counting);
     ++run.finished;
     if (outcome.checks) run.checks.add(*outcome.checks);
+    count_notes(outcome, run.notes);
   }
 };
 
@@ -97,6 +99,18 @@ void start_threads(std::vector<std::jthread>& threads, std::size_t count, Shared
 }
 
 }  // namespace
+
+void count_notes(const scenario::PointOutcome& outcome, NoteCounts& counts) {
+  for (const std::string& note : outcome.notes) ++counts[note];
+}
+
+void tell_notes(const NoteCounts& counts, std::int64_t points) {
+  for (const auto& [note, count] : counts) {
+    std::cerr << "shardsim sweep: warning: " << note;
+    if (count < points) std::cerr << fmt::format(" (in {} of {} points)", count, points);
+    std::cerr << '\n';
+  }
+}
 
 scenario::PointOutcome run_within_memory(const scenario::SweepPlan& plan, std::int64_t index,
                                          const scenario::SweepSetting& setting) {

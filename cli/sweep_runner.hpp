@@ -1,7 +1,9 @@
 // Runs the points of a sweep side by side.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 
 #include "cli/sweep_journal.hpp"
@@ -20,6 +22,12 @@ struct SweepJob {
   std::function<std::string(const scenario::PointOutcome&)> measured;
 };
 
+/// In how many points each of their notes is (PointOutcome::notes).
+using NoteCounts = std::map<std::string, std::int64_t>;
+void count_notes(const scenario::PointOutcome& outcome, NoteCounts& counts);
+/// On standard error, in the name of the command; `points` were run.
+void tell_notes(const NoteCounts& counts, std::int64_t points);
+
 struct SweepRun {
   std::int64_t missing = 0;       ///< points that were not there at the beginning
   std::int64_t finished = 0;      ///< of them; the others were given up (SweepSetting::give_up)
@@ -27,6 +35,7 @@ struct SweepRun {
   /// Why the machine could run no more of them, and nothing is known of the point that it was at;
   /// empty: it could.
   std::string machine_failure;
+  NoteCounts notes;
 };
 
 /// Runs the shard's points that the journal lacks and appends each as it is finished. If the

@@ -183,7 +183,10 @@ class SessionBuilder {
       std::cerr << "shardsim sweep: " << file.error() << '\n';
       return false;
     }
-    auto loaded = scenario::load_scenario(*file, overrides, diagnostics_);
+    // Every point is read anew with its values, and warns of itself.
+    simcore::Diagnostics of_base;
+    auto loaded = scenario::load_scenario(*file, overrides, of_base);
+    if (!loaded) std::cerr << simcore::to_text(of_base, "shardsim sweep");
     auto axes = read_axes();
     if (!loaded || !axes) return false;
     if (axes->empty() && loaded->spec.sweep.empty() && further_axes) {

@@ -39,9 +39,12 @@ class SimTime {
 
   constexpr auto operator<=>(const SimTime&) const = default;
   constexpr SimTime& operator+=(SimTime other) {
-    if (__builtin_add_overflow(picoseconds_, other.picoseconds_, &picoseconds_)) {
-      picoseconds_ = saturated(other.picoseconds_ > 0);
+    std::int64_t sum = 0;
+    if (__builtin_add_overflow(picoseconds_, other.picoseconds_, &sum)) {
+      const bool no_moment = *this == never() || other == never();
+      sum = no_moment ? never().picoseconds_ : saturated(other.picoseconds_ > 0);
     }
+    picoseconds_ = sum;
     return *this;
   }
   constexpr SimTime& operator-=(SimTime other) {

@@ -148,7 +148,6 @@ void RingBackend::note_duration(const Instance& in) {
 }
 
 void RingBackend::fail(std::uint32_t instance, CollectiveFailure failure) {
-  if (!failure_) failure_ = failure;
   Instance& in = instances_[instance];
   if (in.failure) return;
   in.failure = std::move(failure);

@@ -91,9 +91,8 @@ class RingBackend final : public cuda::CollectiveBackend,
   /// is planned around the outages. Where there is no way, failure() says so.
   void outages_changed(const network::LinkOutages& outages) override;
 
-  /// The first thing that went wrong; its communicator stands still from then on.
-  const std::optional<CollectiveFailure>& failure() const { return failure_; }
-  /// What went wrong first on one communicator; null if nothing did.
+  /// What went wrong first on one communicator, which stands still from then on; null if nothing
+  /// did.
   const CollectiveFailure* failure(std::uint32_t instance) const {
     const auto& failure = instances_[instance].failure;
     return failure ? &*failure : nullptr;
@@ -166,7 +165,6 @@ class RingBackend final : public cuda::CollectiveBackend,
   cuda::CollectiveListener* listener_ = nullptr;
   std::vector<Instance> instances_;
   const network::LinkOutages* outages_ = nullptr;
-  std::optional<CollectiveFailure> failure_;
   std::optional<Longest> longest_;
 };
 

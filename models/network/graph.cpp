@@ -406,7 +406,7 @@ std::vector<std::vector<VertexId>> Graph::State::deal_nics(int node) const {
   };
   std::map<std::vector<VertexId>, Sharers> sharers_of;
   for (const std::vector<VertexId>& nics : nearest) ++sharers_of[nics].count;
-  std::vector<std::vector<VertexId>> dealt;
+  std::vector<std::vector<VertexId>> shares;
   for (const std::vector<VertexId>& nics : nearest) {
     Sharers& those = sharers_of[nics];
     const std::size_t sharers = those.count;
@@ -414,10 +414,10 @@ std::vector<std::vector<VertexId>> Graph::State::deal_nics(int node) const {
     std::size_t first = place * nics.size() / sharers;
     std::size_t last = (place + 1) * nics.size() / sharers;
     if (nics.size() < sharers) last = nics.empty() ? first : first + 1;
-    dealt.emplace_back(nics.begin() + static_cast<std::ptrdiff_t>(first),
-                       nics.begin() + static_cast<std::ptrdiff_t>(last));
+    shares.emplace_back(nics.begin() + static_cast<std::ptrdiff_t>(first),
+                        nics.begin() + static_cast<std::ptrdiff_t>(last));
   }
-  return dealt;
+  return shares;
 }
 
 std::vector<VertexId> Graph::rail_nics(int rank) const {

@@ -24,4 +24,14 @@ void RoutingSpec::describe(simcore::Fields<RoutingSpec>& fields) {
                   "`target_port`.");
 }
 
+void RoutingSpec::check(const RoutingSpec& spec, const simcore::ConfigNode& node,
+                        simcore::Diagnostics& diagnostics) {
+  const bool table = spec.policy == RoutingPolicy::table;
+  if (table && spec.routes.empty()) {
+    diagnostics.error(node.where_value("policy"), "the policy 'table' needs the list 'routes'");
+  } else if (!table && !spec.routes.empty()) {
+    diagnostics.error(node.where_key("routes"), "only the policy 'table' has a list of routes");
+  }
+}
+
 }  // namespace shardsim::network

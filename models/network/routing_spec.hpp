@@ -33,6 +33,8 @@ struct RoutingSpec {
   std::int64_t seed = 0;                ///< of `ecmp`
   std::vector<StaticRouteSpec> routes;  ///< of `table`; other pairs go by the target's port
   static void describe(simcore::Fields<RoutingSpec>& fields);
+  static void check(const RoutingSpec& spec, const simcore::ConfigNode& node,
+                    simcore::Diagnostics& diagnostics);
 };
 
 }  // namespace shardsim::network

@@ -225,16 +225,6 @@ void check_torus(const FabricSpec& fabric, Report& report) {
   check_cable(fabric.torus->link, "fabric.torus.link", report);
 }
 
-void check_routing(const FabricSpec& fabric, Report& report) {
-  const bool table = fabric.routing.policy == RoutingPolicy::table;
-  if (table && fabric.routing.routes.empty()) {
-    report.error("fabric.routing.policy", "the policy 'table' needs the list 'routes'");
-  }
-  if (!table && !fabric.routing.routes.empty()) {
-    report.error("fabric.routing.routes", "only the policy 'table' has a list of routes");
-  }
-}
-
 void check_pods(const FabricSpec& fabric, Report& report) {
   const PodSpec pods = fabric.pods.value_or(PodSpec{});
   if (pods.nodes < 1 || pods.cores < 1 || !(pods.oversubscription > 0)) {
@@ -272,7 +262,6 @@ void check_fabric(const TopologySpec& spec, Report& report) {
   }
   check_pods(fabric, report);
   check_torus(fabric, report);
-  check_routing(fabric, report);
   const SwitchCounts& switches = fabric.switches;
   const bool counts_switches = switches.leaf + switches.spine + switches.core > 0;
   if (fabric.kind != FabricKind::links && counts_switches) {

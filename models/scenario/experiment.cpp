@@ -62,6 +62,10 @@ class Builder {
 
  private:
   const ScenarioSpec& spec() const { return made_.scenario.spec; }
+  bool has_head_units() const {
+    const training::TrainingSpec& training = spec().training;
+    return training.strategy == Strategy::fsdp2 && training.embedding_and_head_units;
+  }
   simcore::SourceLocation where(std::string_view key) const { return made_.scenario.where(key); }
 
   simcore::SourceLocation variable_place(std::string_view name) const {
@@ -266,7 +270,7 @@ class Builder {
                          fmt::format("{} needs the size '{}'",
                                      simcore::print_value(spec().training.strategy), key));
     }
-    if (spec().training.embedding_and_head_units) {
+    if (has_head_units()) {
       diagnostics_.error(where("training.embedding_and_head_units"),
                          "prescribed times are those of the whole root: expected false");
     }
@@ -300,7 +304,7 @@ class Builder {
     if (diagnostics_.has_errors()) return false;
     if (!bounded(model->layers)) return false;
     const training::TransformerShape shape = training::resolve(*model, *wanted.sequence_length);
-    if (spec().training.embedding_and_head_units && shape.tied_embeddings) {
+    if (has_head_units() && shape.tied_embeddings) {
       diagnostics_.error(where("training.embedding_and_head_units"),
                          "the model's head is its embedding, which one unit holds: expected false");
       return false;

@@ -121,20 +121,12 @@ void check_job_names(const std::vector<JobSpec>& jobs, const simcore::ConfigNode
   }
 }
 
-void check_routing(const network::RoutingSpec& routing, const simcore::ConfigNode& node,
-                   simcore::Diagnostics& diagnostics) {
-  if (node.has("seed") && routing.policy != network::RoutingPolicy::ecmp) {
-    diagnostics.warning(node.where_key("seed"),
-                        "cluster.routing.seed has no effect unless policy is ecmp");
-  }
-  const bool table = routing.policy == network::RoutingPolicy::table;
-  if (table && routing.routes.empty()) {
-    diagnostics.error(node.where_value("policy"),
-                      "cluster.routing.policy: table needs the list 'routes'");
-  } else if (!table && !routing.routes.empty()) {
-    diagnostics.error(node.where_key("routes"),
-                      "cluster.routing.routes: only the policy table has a list of routes");
-  }
+/// A topology may inherit its seed and change the policy; a scenario writes both.
+void check_seed(const network::RoutingSpec& routing, const simcore::ConfigNode& node,
+                simcore::Diagnostics& diagnostics) {
+  if (!node.has("seed") || routing.policy == network::RoutingPolicy::ecmp) return;
+  diagnostics.warning(node.where_key("seed"),
+                      "cluster.routing.seed has no effect unless policy is ecmp");
 }
 
 }  // namespace
@@ -147,7 +139,7 @@ void ScenarioSpec::check(const ScenarioSpec& spec, const simcore::ConfigNode& no
   const simcore::ConfigNode* cluster = node.find("cluster");
   if (const simcore::ConfigNode* routing = cluster == nullptr ? nullptr : cluster->find("routing");
       routing != nullptr && spec.cluster.routing) {
-    check_routing(*spec.cluster.routing, *routing, diagnostics);
+    check_seed(*spec.cluster.routing, *routing, diagnostics);
   }
   if (const simcore::ConfigNode* jobs = node.find("jobs")) {
     check_job_names(spec.jobs, *jobs, diagnostics);

@@ -105,6 +105,7 @@ void Simulation::State::add_job(const cuda::Program& program, const RankLayout& 
   const auto first_instance = static_cast<std::uint32_t>(transfers.size());
   for (const nccl::CommunicatorSpec& one : layout.communicators) backend.add_communicator(one);
   transfers.resize(first_instance + layout.communicators.size());
+  job_of_instance.resize(transfers.size(), job);
   times.push_back(std::make_unique<cuda::KernelTimes>(
       kernel_times(program, pace_setter(experiment, layout.slot_of_rank.size()),
                    collective_loads(program, layout, first_instance))));
@@ -198,17 +199,17 @@ void Simulation::State::note_other_step(const cuda::StepRecord& record) {
 
 /// The other jobs go on without end then.
 bool Simulation::State::own_job_stands_still() const {
-  if (own_failure()) return true;
+  if (failed_of(0)) return true;
   for (std::uint32_t slot = 0; slot < own_slots; ++slot) {
     if (runtime->can_go_on(slot)) return false;
   }
   return true;
 }
 
-/// A communicator of the own job on which something went wrong, by its instance.
-std::optional<std::uint32_t> Simulation::State::own_failure() const {
-  for (std::uint32_t i = 0; i < experiment.layout.communicators.size(); ++i) {
-    if (backend.failure(i) != nullptr) return i;
+/// A communicator of the job on which something went wrong, by its instance.
+std::optional<std::uint32_t> Simulation::State::failed_of(int job) const {
+  for (std::uint32_t i = 0; i < job_of_instance.size(); ++i) {
+    if (job_of_instance[i] == job && backend.failure(i) != nullptr) return i;
   }
   return std::nullopt;
 }

@@ -1,6 +1,7 @@
 // Why a simulation has no result: in words for the user, with what is known all the same.
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -141,6 +142,19 @@ RunFailure Simulation::State::out_of_memory(const cuda::OutOfMemory& what) const
   return failure;
 }
 
+/// Not a link of a node that belongs to another job.
+bool Simulation::State::own_job_may_use(const std::string& link) const {
+  const network::Graph& graph = experiment.graph;
+  std::set<std::int32_t> own{-1};  // the fabric's switches are everybody's
+  for (const int rank : experiment.gpus) own.insert(graph.node_of(rank));
+  const auto links = graph.links_named(link);
+  return links && std::ranges::any_of(*links, [&](network::LinkId id) {
+           const network::Link& one = graph.links()[id];
+           return own.contains(graph.vertices()[one.from].node) &&
+                  own.contains(graph.vertices()[one.to].node);
+         });
+}
+
 /// Names the operation that goes on so long, or went on, and its slowest link.
 RunFailure Simulation::State::too_long() const {
   RunFailure failure{std::string(beyond_range), {}, {}, FailureKind::too_long};
@@ -187,7 +201,7 @@ std::optional<RunFailure> Simulation::State::failure() const {
         experiment.others[*outrun].name, endless_steps);
     return failure;
   }
-  const std::optional<std::uint32_t> broken = own_failure();
+  const std::optional<std::uint32_t> broken = failed_of(0);
   if (runtime) failure.details = runtime->deadlock_report();
   // Data that move so slowly that their end is beyond the range of times are no deadlock.
   if (const auto moving = backend.slowest_moving(); moving && !broken) {
@@ -204,6 +218,7 @@ std::optional<RunFailure> Simulation::State::failure() const {
       failure.kind = FailureKind::deadlock;
     }
     if (!broken || !out_at(one, backend.failed_at(*broken))) continue;
+    if (!own_job_may_use(*one.link)) continue;
     failure.message = fmt::format("no route: a collective needs '{}', whose bandwidth is 0 %{}",
                                   *one.link, outage_text(one));
     if (one.until) {

@@ -139,7 +139,6 @@ void Simulation::State::fill_links(Result& result) const {
 }
 
 void Simulation::State::fill_jobs(Result& result) const {
-  std::size_t first_instance = experiment.layout.communicators.size();
   for (std::size_t i = 0; i < experiment.others.size(); ++i) {
     const JobPlan& job = experiment.others[i];
     JobResult& one = result.jobs.emplace_back();
@@ -149,15 +148,10 @@ void Simulation::State::fill_jobs(Result& result) const {
     one.nodes = job.nodes;
     one.steps = static_cast<int>(other_steps[i].times.size());
     one.rank_classes = job.layout.classes;
-    for (std::size_t k = 0; k < job.layout.communicators.size(); ++k) {
-      const auto instance = static_cast<std::uint32_t>(first_instance + k);
-      if (const nccl::CollectiveFailure* failure = backend.failure(instance)) {
-        result.warnings.push_back(
-            fmt::format("job '{}' stands still: {}", job.name, nccl::to_text(*failure)));
-        break;
-      }
+    if (const auto broken = failed_of(static_cast<int>(i) + 1)) {
+      result.warnings.push_back(fmt::format("job '{}' stands still: {}", job.name,
+                                            nccl::to_text(*backend.failure(*broken))));
     }
-    first_instance += job.layout.communicators.size();
     if (one.steps == 0) continue;
     SimTime sum;
     for (const SimTime time : other_steps[i].times) sum += time;

@@ -26,13 +26,13 @@
 
 namespace shardsim::scenario {
 
-/// How a collective of one kind on one communicator was carried out, for the result.
 /// A run stops here: sums of times stay exact below it.
 inline constexpr simcore::SimTime latest_moment = simcore::SimTime::microseconds(4'000'000'000'000);
 
 /// More steps than any job does in the time of another's: simulating them all takes too long.
 inline constexpr std::uint32_t endless_steps = 10'000;
 
+/// How a collective of one kind on one communicator was carried out, for the result.
 struct CollectiveChoice {
   std::string algorithm;
   std::string protocol;
@@ -73,7 +73,7 @@ struct Simulation::State {
   bool own_job_finished() const { return own_left == 0; }
   std::optional<RunFailure> shortage_of_others() const;
   bool own_job_stands_still() const;
-  std::optional<std::uint32_t> own_failure() const;
+  std::optional<std::uint32_t> failed_of(int job) const;
   void listen();
   void listen_to_collectives();
   void listen_to_allocator();
@@ -81,6 +81,7 @@ struct Simulation::State {
   // Why there is no result.
   std::optional<RunFailure> failure() const;
   RunFailure too_long() const;
+  bool own_job_may_use(const std::string& link) const;
   RunFailure invariant_failure() const;
   RunFailure stopped(const std::string& why) const;
   void keep_recent();
@@ -116,8 +117,9 @@ struct Simulation::State {
   std::vector<cuda::DeviceCalls> device_calls;            ///< of ranks that do not track memory
   std::vector<cuda::RankSetup> ranks;  ///< those of the own job first, then the others'
   std::size_t own_slots = 0;
-  std::size_t own_left = 0;      ///< own ranks that have steps to do
-  std::vector<int> job_of_slot;  ///< 0: own; i: Experiment::others[i - 1]
+  std::size_t own_left = 0;          ///< own ranks that have steps to do
+  std::vector<int> job_of_slot;      ///< 0: own; i: Experiment::others[i - 1]
+  std::vector<int> job_of_instance;  ///< of communicators, the same
   struct OtherSteps {
     std::uint32_t slot = 0;  ///< whose steps are counted: the job's first
     simcore::SimTime begin;

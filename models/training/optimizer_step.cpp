@@ -7,7 +7,7 @@ using cuda::MemoryKind;
 OptimizerStep::OptimizerStep(const TrainingSpec& spec, std::vector<OptimizedTensor> tensors)
     : kind_(spec.optimizer),
       implementation_(spec.implementation()),
-      on_host_(spec.cpu_offload),
+      on_host_(spec.offloads()),
       type_(data_type(spec.master_dtype)),
       tensors_(std::move(tensors)) {
   for (const OptimizedTensor& tensor : tensors_) elements_ += tensor.elements;

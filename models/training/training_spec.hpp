@@ -98,6 +98,10 @@ struct TrainingSpec {
   bool cpu_offload = false;
   ZeroSpec zero;
 
+  /// FSDP's: other strategies keep nothing in host memory.
+  bool offloads() const {
+    return cpu_offload && (strategy == Strategy::fsdp1 || strategy == Strategy::fsdp2);
+  }
   bool is_zero() const {
     return strategy == Strategy::zero1 || strategy == Strategy::zero2 ||
            strategy == Strategy::zero3;

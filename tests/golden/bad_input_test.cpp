@@ -81,7 +81,7 @@ const std::vector<Case> cases = {
      ":3:"},
     {"a table of routes without routes",
      "name: x\ncluster: {topology: dgx-h100, nodes: 2, routing: {policy: table}}\n" + workload,
-     ":2:59: error: cluster.routing.policy: table needs the list 'routes'"},
+     ":2:59: error: the policy 'table' needs the list 'routes'"},
     {"columns count characters", "name: x\ndescription: \"पाठ\"\nकुंजी: 1\n" + cluster + workload,
      ":3:1: error: "},
     {"a prescribed workload without a time that the strategy needs",

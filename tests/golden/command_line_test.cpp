@@ -283,4 +283,42 @@ TEST_CASE("every usage error is one line in the name of its command") {
   }
 }
 
+namespace {
+const std::string two_nodes = "collective all_reduce --topology dgx-h100 --nodes 2 ";
+}  // namespace
+
+TEST_CASE("a limit that is no number, negative or beyond integers is refused, not lifted") {
+  for (const char* limit : {"--max-time nan", "--max-time inf", "--max-events -5",
+                            "--max-events 18446744073709551616", "--max-devices nan"}) {
+    CAPTURE(limit);
+    const ProgramRun run = run_program(two_nodes + "-b 8 -e 8 " + limit);
+    CHECK(run.status == 2);
+    CHECK(run.messages.find("number from ") != std::string::npos);
+  }
+}
+
+TEST_CASE("options without a value, numbers of C and two values of one variable are refused") {
+  const std::string run = "run " + shipped_scenario("textbook-fsdp2") + " --quiet ";
+  for (const char* options :
+       {"--max-memory ''", "--max-memory=", "--max-events 010", "--max-events 0x10", "--json ''",
+        "--trace /dev/null --trace-ranks all", "--max-events 0.5"}) {
+    CAPTURE(options);
+    CHECK(run_program(run + options).status == 2);
+  }
+  CHECK(run_program(run + "--max-events 100000").status == 0);
+  CHECK(run_program(run + "--max-events 0.5").messages.find("expected a whole number from 1") !=
+        std::string::npos);
+  CHECK(run_program("collective all_reduce --topology dgx-h100 -b ''")
+            .messages.find("-b: expected a value") != std::string::npos);
+  CHECK(run_program("sweep textbook-fsdp2 --shard '' --over cluster.nodes=1").status == 2);
+  for (const char* options :
+       {"--env NCCL_ALGO=Ring --env NCCL_ALGO=Tree", "--env NCCL_ALGO=Ring --algo Tree"}) {
+    CAPTURE(options);
+    const ProgramRun made = run_program(two_nodes + "-b 1M -e 1M " + options);
+    CHECK(made.status == 2);
+    CHECK(made.messages.find("NCCL_ALGO was given as") != std::string::npos);
+  }
+  CHECK(run_program(two_nodes + "-b 1M -e 1M --env NCCL_ALGO=Ring --algo Ring").status == 0);
+}
+
 }  // namespace shardsim

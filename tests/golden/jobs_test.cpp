@@ -33,6 +33,18 @@ TEST_CASE("a job that cannot go on ends the run, however long another job could 
   const ProgramRun cut = run_two("", "perturb: [{link: \"node[0].gpu[0]\", bandwidth: 0 %}]\n");
   CHECK(cut.status == 1);
   CHECK(has(cut.messages, "no route: a collective needs 'node[0].gpu[0]'"));
+  for (const char* moment : {"1 ms", "3 ms", "10 ms", "30 ms", "60 ms"}) {
+    CAPTURE(moment);
+    const ProgramRun late =
+        run_two("", "perturb: [{rank: 3, dies_at: " + std::string(moment) + "}]\n");
+    CHECK(late.status == 1);
+    CHECK_MESSAGE(has(late.messages, "rank 3 died at " + std::string(moment)), late.messages);
+  }
+  const ProgramRun both = run_two("",
+                                  "perturb: [{link: \"node[0].gpu[0]\", bandwidth: 0 %}, {link: "
+                                  "\"node[1].gpu[0]\", bandwidth: 0 %}]\n");
+  CHECK(both.status == 1);
+  CHECK_MESSAGE(has(both.messages, "needs 'node[0].gpu[0]'"), both.messages);
   const ProgramRun slow = run_two("", "cpu: {forward_op: 10 h}\n");
   CHECK(slow.status == 1);
   CHECK(has(slow.messages, "'a' does 10000 steps beside the scenario's own job"));

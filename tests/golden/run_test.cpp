@@ -122,6 +122,25 @@ TEST_CASE("buckets beyond the GPU's memory do not fit beside explicit times eith
   CHECK(made.messages.find("out of memory") != std::string::npos);
 }
 
+TEST_CASE("a rank that dies is told, at whatever moment of a step it does") {
+  const ScratchFolder scratch;
+  const std::string run =
+      "run " +
+      scratch.write(
+          "small.yaml",
+          "name: small\ncluster: {topology: dgx-h100, nodes: 1}\n"
+          "workload: {model: gpt2, sequence_length: 256}\ntraining: {strategy: fsdp2}\n") +
+      " --quiet --set ";
+  for (const char* moment : {"0 s", "1 ms", "5 ms", "12 ms", "25 ms", "30 ms", "40 ms", "60 ms"}) {
+    CAPTURE(moment);
+    const ProgramRun made =
+        run_program(run + "'perturb=[{rank: 3, dies_at: " + std::string(moment) + "}]'");
+    CHECK(made.status == 1);
+    CHECK_MESSAGE(made.messages.find("rank 3 died at " + std::string(moment)) != std::string::npos,
+                  made.messages);
+  }
+}
+
 TEST_CASE("a perturbation that the measured steps do not see is warned of") {
   const auto run = [](const std::string& perturbation) {
     const ProgramRun made =

@@ -152,5 +152,51 @@ TEST_CASE("an output that a link leads to is made there, and the link stays") {
   CHECK(read_text(file).starts_with('{'));
 }
 
+TEST_CASE("points go to a device or a pipe as to standard output") {
+  CHECK(run_program(sweep + "--json /dev/null").status == 0);
+  const ScratchFolder scratch;
+  const std::string table = scratch.file("t.csv");
+  CHECK(run_program(sweep + "--json /dev/null --csv " + table).status == 0);
+  CHECK(!read_text(table).empty());
+  const std::string told = scratch.file("told");
+  const std::string piped = SHARDSIM_PROGRAM " " + sweep + "--json /dev/stdout | cat >" + told;
+  CHECK(std::system(piped.c_str()) == 0);
+  CHECK(read_text(told) == run_program(sweep + "--json -").output);
+}
+
+TEST_CASE("a file of points that is removed meanwhile is there again, and a stranger's stays") {
+  const ScratchFolder scratch;
+  const std::string file = scratch.file("points.jsonl");
+  const std::string script = scratch.write(
+      "meanwhile.sh", "rm -f " + file + "; mkfifo " + scratch.file("go") +
+                          "\n" SHARDSIM_PROGRAM " " + sweep + "--json " + file + " --csv " +
+                          scratch.file("go") + " 2>" + scratch.file("told") + " &\nwhile [ ! -s " +
+                          file + " ]; do sleep 0.01; done; $1\ncat " + scratch.file("go") +
+                          " >/dev/null\nwait $!; echo $? >" + scratch.file("status") + "; rm " +
+                          scratch.file("go") + "\n");
+  const std::string alone = run_program(sweep + "--json -").output;
+  const auto run = [&](const std::string& meanwhile) {
+    (void)std::system(("sh " + script + " '" + meanwhile + "'").c_str());
+    return read_text(scratch.file("status"));
+  };
+  CHECK(run("rm " + file) == "0\n");
+  CHECK((read_text(file) == alone));
+  const std::string mine = scratch.write("mine", "mine\n");
+  CHECK(run("cp --remove-destination " + mine + " " + file) == "2\n");
+  CHECK(read_text(file) == "mine\n");
+  CHECK((read_text(file + ".rescued") == alone));
+  CHECK(read_text(scratch.file("told")).contains("the points are in '" + file + ".rescued'"));
+}
+
+TEST_CASE("what another program has locked is not replaced") {
+  const ScratchFolder scratch;
+  const std::string file = scratch.write("held.json", "held");
+  const std::string script = "flock -x " + file + " " + SHARDSIM_PROGRAM + " run " +
+                             shipped_scenario("textbook-fsdp2") + " --quiet --json " + file +
+                             " 2>/dev/null";
+  CHECK(WEXITSTATUS(std::system(script.c_str())) == 2);
+  CHECK(read_text(file) == "held");
+}
+
 }  // namespace
 }  // namespace shardsim

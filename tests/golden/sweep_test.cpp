@@ -1,6 +1,7 @@
 // `shardsim sweep` and `shardsim merge` as a user runs them.
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -299,6 +300,82 @@ TEST_CASE("job scripts are written without Slurm, and hold the whole sweep") {
     CHECK_MESSAGE(script.contains(text), script);
   }
   CHECK(read_text(file + ".slurm/merge.sh").contains("part-4.jsonl"));
+}
+
+TEST_CASE("a target is looked for from small to large, also where times are prescribed") {
+  const std::string sweep = "sweep " + shipped_scenario("textbook-fsdp2") + " ";
+  CHECK(run_program(sweep + "--target 'step.time_s < 3 s'").status == 0);
+  const ProgramRun wrong =
+      run_program(sweep + "--target 'step.time_s < 3 s' --over cluster.nodes=3,1,2");
+  CHECK(wrong.status == 2);
+  CHECK(wrong.messages.find("found 1 out of order") != std::string::npos);
+  CHECK(run_program(sweep + "--best ''").status == 2);
+}
+
+TEST_CASE("a part of a sweep with more points than a sweep has is refused") {
+  const ScratchFolder scratch;
+  const std::string part = scratch.write("part.jsonl", "");
+  REQUIRE(run_program("sweep " + shipped_scenario("textbook-fsdp2") +
+                      " --over cluster.nodes=1..3 --quiet --json " + part)
+              .status == 0);
+  CHECK(run_program("merge --quiet " + part).status == 0);
+  std::string text = read_text(part);
+  for (std::size_t at = 0; (at = text.find("\"of\":3", at)) != std::string::npos; ++at) {
+    text.replace(at, 6, "\"of\":9223372036854775807");
+  }
+  std::ofstream(part) << text;
+  const ProgramRun run = run_program("merge " + part);
+  CHECK(run.status == 2);
+  CHECK(run.messages.find("part.jsonl:1:") != std::string::npos);
+  CHECK(run_program("merge .").status == 2);
+}
+
+TEST_CASE("measured points and prices that no point of a sweep shows are said") {
+  const ScratchFolder scratch;
+  const std::string sweep = "sweep " + shipped_scenario("fsdp2-llama-3-8b-1xdgx-h100") +
+                            " --quiet --over cluster.nodes=1 ";
+  const auto messages = [&](const std::string& row, const std::string& output) {
+    const std::string file = scratch.write("m.csv", "gpus,throughput_per_gpu\n" + row + "\n");
+    return run_program(sweep + "--measured " + file + output).messages;
+  };
+  const std::string json = " --json " + scratch.file("points.jsonl");
+  CHECK(messages("8,9000", "").find("shown by --report and --json only") != std::string::npos);
+  CHECK(messages("7,9000", json).find("no point has as many GPUs") != std::string::npos);
+  CHECK(messages("8,9000", json).find("--measured") == std::string::npos);
+  for (const char* row : {"8.5,9000", "008,9000", "0,9000", "99999999999999999999,1"}) {
+    CAPTURE(row);
+    CHECK(messages(row, json).find("m.csv:2:1: error: expected a whole number of GPUs") !=
+          std::string::npos);
+  }
+  const std::string prices = scratch.write("p.yaml", "dated: 2026-01\ngpus: {}\n");
+  CHECK(run_program(sweep + "--prices " + prices).messages.find("has none of H100") !=
+        std::string::npos);
+  CHECK(run_program(sweep + "--prices list-2026").messages.find("no cost") == std::string::npos);
+}
+
+TEST_CASE("points warn of themselves, once for all of them, and not of what others have") {
+  const ScratchFolder scratch;
+  const std::string sweep =
+      "sweep " +
+      scratch.write(
+          "small.yaml",
+          "name: small\ncluster: {topology: dgx-h100, nodes: 1}\n"
+          "workload: {model: gpt2, sequence_length: 256}\ntraining: {strategy: fsdp2}\n") +
+      " --quiet --json - ";
+  const ProgramRun some = run_program(
+      sweep +
+      "--over workload.activation_checkpointing=none,full --set workload.checkpoint_every=2");
+  CHECK(some.messages ==
+        "shardsim sweep: warning: workload.checkpoint_every has no effect without "
+        "activation_checkpointing (in 1 of 2 points)\n");
+  const auto rows = lines_of(some.output);
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0]["warnings"].dump().find("no effect") != std::string::npos);
+  CHECK(rows[1]["warnings"].dump().find("no effect") == std::string::npos);
+  const ProgramRun all = run_program(sweep + "--over workload.checkpoint_every=1,2");
+  CHECK(all.messages ==
+        "shardsim sweep: warning: workload.checkpoint_every has no effect without "
+        "activation_checkpointing\n");
 }
 
 }  // namespace

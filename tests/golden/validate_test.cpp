@@ -1,7 +1,10 @@
 // `shardsim validate` on a few published runs: what it writes, how near it comes, how it refuses.
 #include <cmath>
+#include <fstream>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -138,6 +141,82 @@ TEST_CASE("a bad table ends with status 2 and says where") {
   contains(status_and_message(scratch.write("x.csv", wrong)), "x.csv:2:");
   contains(status_and_message(scratch.write("ragged.csv", text + "one,two\n")), "ragged.csv:15:1");
   CHECK(run_program("validate").status == 2);
+}
+
+TEST_CASE(
+    "a log of reference kernels that lacks sizes, or whose times run backwards, is no match") {
+  const ScratchFolder scratch;
+  const std::string works = scratch.write("log.json", "");
+  const std::string log = scratch.write("log.csv", "");
+  REQUIRE(run_program("collective all_reduce --topology virtual-ranks --gpus 4 -b 4K -e 8K "
+                      "--fidelity chunk --chunk-work " +
+                      works + " --chunk-trace " + log)
+              .status == 0);
+  CHECK(run_program("validate --reference " + log).status == 0);
+  const std::string text = read_text(log);
+  std::ofstream(log) << text.substr(0, text.find('\n') + 1);
+  CHECK(run_program("validate --reference " + log).status == 1);
+  std::ofstream(log) << text.substr(0, text.find("\n8192,") + 1);
+  CHECK(run_program("validate --reference " + log).status == 1);
+  for (const std::string wrong : {"nan", "-5", "inf"}) {
+    CAPTURE(wrong);
+    const std::size_t cell = text.find(",", text.find(",send,") + 6) + 1;
+    std::string changed = text;
+    changed.replace(cell, text.find('\n', cell) - cell, wrong);
+    std::ofstream(log) << changed;
+    CHECK(run_program("validate --reference " + log).status == 2);
+  }
+}
+
+TEST_CASE("a table without rows is no table") {
+  const ScratchFolder scratch;
+  const std::string runs =
+      read_text(std::string(SHARDSIM_SOURCE_DIR) + "/validation/examples/published-runs.csv");
+  const std::string table = scratch.write("runs.csv", runs.substr(0, runs.find('\n') + 1));
+  const ProgramRun run = run_program("validate --training " + table);
+  CHECK(run.status == 2);
+  CHECK(run.messages.find("a header alone") != std::string::npos);
+}
+
+TEST_CASE("a log of reference kernels that is a folder is told once") {
+  const ProgramRun run = run_program("validate --reference .");
+  CHECK(run.status == 2);
+  CHECK(run.messages.find("..json") == std::string::npos);
+}
+
+TEST_CASE("a rule's value is held to what its key declares, at its place, met by a run or not") {
+  const ScratchFolder scratch;
+  const std::string table = scratch.write("runs.csv",
+                                          "row_id,source_id,framework,model,params_b,layers,hidden,"
+                                          "heads,kv_heads,ffn,vocab,seq_len,gpu,"
+                                          "gpus,micro_batch,step_time_s\n");
+  const std::string gpus = "3:34: error: cluster.gpus_per_node: ";
+  const std::vector<std::pair<std::string, std::string>> wrong{
+      {"cluster.gpus_per_node: abc", gpus + "expected an integer, found 'abc'"},
+      {"cluster.gpus_per_node: 1.5", gpus},
+      {"cluster.gpus_per_node: 0", gpus + "must be between 1 and 1024"},
+      {"cluster.gpus_per_node: -3", gpus},
+      {"cluster.gpus_per_node: 1025", gpus},
+      {"cluster.gpus_per_node: 99999999999999999999", gpus},
+      {"cluster.gpus_per_node: ''", gpus},
+      {"cluster.gpus_per_node: 0x8", gpus},
+      {"steps.measure: 1e99", "3:26: error: steps.measure: expected an integer, found '1e99'"},
+      {"cluster.nodes: 99999999999", "3:26: error: cluster.nodes: must be between 1 and 1000000"},
+      {"workload.sequence_length: -1", "3:37: error: workload.sequence_length: must be between"},
+      {"training.optimizer: adamx", "did you mean 'adamw'?"},
+      {"training.cpu_offload: 2", "3:33: error: training.cpu_offload: expected true or false"},
+      {"cpu.forward_op: 3", "3:27: error: cpu.forward_op: expected a number with a unit"},
+      {"training.optimiser: sgd", "3:11: error: 'training.optimiser' is no key of a scenario"},
+      {"cluster.nodes.x: 1", "3:11: error: 'cluster.nodes' has no keys below it"}};
+  for (const auto& [set, message] : wrong) {
+    CAPTURE(set);
+    const std::string rules =
+        scratch.write("rules.yaml", "rules:\n  - when: {framework: [\"no run\"]}\n    set: {" +
+                                        set + "}\nmemory: []\n");
+    const ProgramRun run = run_program("validate --training " + table + " --rules " + rules);
+    CHECK(run.status == 2);
+    CHECK_MESSAGE(run.messages.find(message) != std::string::npos, run.messages);
+  }
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ RunFacts facts_of(const Experiment& experiment) {
   facts.precision = simcore::print_value(spec.workload.precision);
   const gpu::DataType type = training::compute_type(spec.workload.precision);
   facts.calibrated = experiment.gpu.gemm_constants(type).training_throttle.has_value();
-  facts.cpu_offload = spec.training.cpu_offload;
+  facts.cpu_offload = spec.training.offloads();
   return facts;
 }
 

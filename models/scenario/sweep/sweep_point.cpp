@@ -104,10 +104,6 @@ PointOutcome simulate(const Experiment& experiment, const SweepSetting& setting)
         step_interval(facts_of(experiment), outcome.result.step.time, setting.residuals);
     std::string limits = interval_warning(experiment, outcome.result, setting.residuals);
     if (!limits.empty()) outcome.result.warnings.push_back(std::move(limits));
-    if (setting.prices && !setting.prices->gpus.contains(outcome.result.gpu)) {
-      outcome.result.warnings.push_back(
-          fmt::format("no cost: the list of prices has none of {}", outcome.result.gpu));
-    }
     return outcome;
   }
   RunFailure& failure = output.error();
@@ -161,6 +157,14 @@ std::string machine_failure(const simcore::Diagnostics& diagnostics) {
   return {};
 }
 
+std::vector<std::string> notes_of(const simcore::Diagnostics& diagnostics) {
+  std::vector<std::string> notes;
+  for (const simcore::Diagnostic& one : diagnostics.all()) {
+    if (one.severity == simcore::Severity::warning) notes.push_back(one.message);
+  }
+  return notes;
+}
+
 /// The point's place and values, as its line begins.
 Json point_json(const SweepPlan& plan, std::int64_t index) {
   Json line;
@@ -209,7 +213,15 @@ PointOutcome run_point(const SweepPlan& plan, std::int64_t index, const SweepSet
     if (setting.rehearse_memory) {
       if (auto short_of_memory = rehearse(*experiment)) return std::move(*short_of_memory);
     }
-    return simulate(*experiment, setting);
+    PointOutcome outcome = simulate(*experiment, setting);
+    outcome.notes = notes_of(diagnostics);
+    if (setting.prices && !setting.prices->gpus.contains(outcome.result.gpu)) {
+      outcome.notes.push_back(
+          fmt::format("no cost: the list of prices has none of {}", outcome.result.gpu));
+    }
+    outcome.result.warnings.insert(outcome.result.warnings.begin(), outcome.notes.begin(),
+                                   outcome.notes.end());
+    return outcome;
   }
   PointOutcome failed = failed_point(plan, index, bad_value(diagnostics));
   failed.machine_failure = machine_failure(diagnostics);

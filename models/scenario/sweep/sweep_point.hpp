@@ -52,6 +52,8 @@ struct PointOutcome {
   /// could not be read. Empty: it could.
   std::string machine_failure;
   std::optional<CheckSummary> checks;
+  /// Warnings of the point's input: among those of its line, and to be told once for many points.
+  std::vector<std::string> notes;
 };
 
 PointOutcome run_point(const SweepPlan& plan, std::int64_t index, const SweepSetting& setting);

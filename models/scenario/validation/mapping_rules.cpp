@@ -1,7 +1,6 @@
 #include "models/scenario/validation/mapping_rules.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include <fmt/format.h>
@@ -13,9 +12,6 @@
 namespace shardsim::scenario {
 
 namespace {
-
-const std::string gpus_per_node_key = "cluster.gpus_per_node";
-constexpr std::int64_t most_gpus_in_node = 1024;  // as in ClusterSpec
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
@@ -67,22 +63,6 @@ void MappingRule::check(const MappingRule& rule, const simcore::ConfigNode& node
     diagnostics.error(node.where(),
                       "expected one of 'refuse', 'refuse_time', 'set' and 'known: true'");
   }
-  // The only value of a rule that is counted with before the scenario is read.
-  const auto value = rule.set.find(gpus_per_node_key);
-  if (value == rule.set.end() || gpus_in_node(value->second)) return;
-  const simcore::ConfigNode* set = node.find("set");
-  diagnostics.error(
-      set == nullptr ? node.where() : set->where_value(gpus_per_node_key),
-      fmt::format("{}: expected a whole number from 1 to {}, found {}", gpus_per_node_key,
-                  most_gpus_in_node, simcore::quote(value->second)));
-}
-
-std::optional<std::int64_t> gpus_in_node(std::string_view value) {
-  std::int64_t count = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), count);
-  const bool whole = error == std::errc() && end == value.data() + value.size();
-  if (!whole || count < 1 || count > most_gpus_in_node) return std::nullopt;
-  return count;
 }
 
 void MemoryRule::describe(simcore::Fields<MemoryRule>& fields) {
@@ -106,7 +86,6 @@ void MappingRules::check(const MappingRules& made, const simcore::ConfigNode& no
     const simcore::ConfigNode* const set = list->items()[i].find("set");
     if (set == nullptr) continue;
     for (const auto& [key, value] : made.rules[i].set) {
-      if (key == gpus_per_node_key) continue;  // the rule's own check has looked at it
       check_set_value(scenario, key, value, set->where_key(key), set->where_value(key),
                       diagnostics);
     }

@@ -73,9 +73,6 @@ struct MappingRules {
 void check_rules(const MappingRules& rules, const TrainingTable& table,
                  simcore::Diagnostics& diagnostics);
 
-/// A value of `cluster.gpus_per_node`; nothing if that key would not take it.
-std::optional<std::int64_t> gpus_in_node(std::string_view value);
-
 /// Whether all of `text` fits `pattern`, in which '*' stands for any text; case does not matter.
 bool matches(std::string_view pattern, std::string_view text);
 

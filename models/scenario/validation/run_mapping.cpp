@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <map>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -46,6 +48,13 @@ constexpr std::array sizes{Decision{"workload.sequence_length", "seq_len"},
 /// Degrees of parallelism besides data parallelism.
 constexpr std::array parallelisms{Decision{"tensor", "tp"}, Decision{"pipeline", "pp"},
                                   Decision{"context", "cp"}, Decision{"expert", "ep"}};
+
+std::optional<std::int64_t> whole_number(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole ? std::optional(value) : std::nullopt;
+}
 
 class Mapping {
  public:
@@ -110,13 +119,11 @@ class Mapping {
     if (!gpus) return "the source does not say: gpus";
     std::int64_t in_node = run_.count("gpus_per_node").value_or(0);
     if (in_node == 0) {
+      // A rule's value was checked where it stands; rules built in code may hold any.
       const auto usual = settings_.find("cluster.gpus_per_node");
-      const auto counted =
-          usual == settings_.end() ? std::optional<std::int64_t>(8) : gpus_in_node(usual->second);
-      if (!counted) return "cluster.gpus_per_node of a rule is no number of GPUs";
-      in_node = *counted;
+      in_node = usual == settings_.end() ? 8 : whole_number(usual->second).value_or(0);
     }
-    if (in_node < 1) return fmt::format("{} GPUs in a node", in_node);
+    if (in_node < 1) return "cluster.gpus_per_node is no number of GPUs";
     in_node = std::min(in_node, *gpus);
     if (*gpus % in_node != 0) {
       return fmt::format("{} GPUs do not fill nodes of {}", *gpus, in_node);

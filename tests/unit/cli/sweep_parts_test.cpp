@@ -119,7 +119,7 @@ TEST_CASE("lines are appended as they come, and sorted at the end") {
   REQUIRE(journal);
   for (const int index : {2, 0, 3, 1}) CHECK(journal->append(index, line(index)));
   CHECK(file.text() == line(2) + line(0) + line(3) + line(1));
-  CHECK(journal->sort());
+  CHECK(journal->finish());
   CHECK(file.text() == line(0) + line(1) + line(2) + line(3));
 }
 

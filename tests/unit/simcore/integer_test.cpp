@@ -1,9 +1,9 @@
 #include "simcore/integer.hpp"
 
-#include <doctest/doctest.h>
-
 #include <cstdint>
 #include <limits>
+
+#include <doctest/doctest.h>
 
 using shardsim::simcore::divide_up;
 using shardsim::simcore::round_up;
