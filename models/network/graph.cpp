@@ -306,12 +306,16 @@ std::optional<std::size_t> Graph::distance(VertexId from, VertexId to) const {
   return hops > 0 ? std::optional(hops) : std::nullopt;
 }
 
-std::expected<void, std::string> Graph::set_routing(const RoutingSpec& routing) {
+std::expected<void, RouteError> Graph::set_routing(const RoutingSpec& routing) {
   State& s = *state_;
   s.routing = routing;
   s.table.clear();
   s.forget_shapes();
-  for (const StaticRouteSpec& route : routing.routes) {
+  for (std::size_t i = 0; i < routing.routes.size(); ++i) {
+    const StaticRouteSpec& route = routing.routes[i];
+    const auto refuse = [&](std::string message) {
+      return std::unexpected(RouteError{i, std::move(message)});
+    };
     std::vector<std::string> names{route.from};
     names.insert(names.end(), route.via.begin(), route.via.end());
     names.push_back(route.to);
@@ -319,15 +323,15 @@ std::expected<void, std::string> Graph::set_routing(const RoutingSpec& routing) 
     std::vector<LinkId> links;
     for (const std::string& name : names) {
       const auto stop = find_vertex(name);
-      if (!stop) return std::unexpected(fmt::format("there is no device '{}'", name));
+      if (!stop) return refuse(fmt::format("there is no device '{}'", name));
       if (std::ranges::find(stops, *stop) != stops.end()) {
-        return std::unexpected(
+        return refuse(
             fmt::format("the way from '{}' to '{}' passes '{}' twice", route.from, route.to, name));
       }
       if (!stops.empty()) {
         const auto link = find_link(stops.back(), *stop);
         if (!link) {
-          return std::unexpected(
+          return refuse(
               fmt::format("no link leads from '{}' to '{}'", vertex_name(stops.back()), name));
         }
         links.push_back(*link);
@@ -335,8 +339,7 @@ std::expected<void, std::string> Graph::set_routing(const RoutingSpec& routing) 
       stops.push_back(*stop);
     }
     if (!s.table.emplace(std::pair{stops.front(), stops.back()}, std::move(links)).second) {
-      return std::unexpected(
-          fmt::format("there are two ways from '{}' to '{}'", route.from, route.to));
+      return refuse(fmt::format("there are two ways from '{}' to '{}'", route.from, route.to));
     }
   }
   return {};

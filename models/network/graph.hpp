@@ -73,6 +73,7 @@ struct RouteRequest {
   double share = 1;                      ///< bytes that this way adds to them
 };
 
+struct RouteError;
 struct RoutingSpec;
 struct RouteTerrain;
 
@@ -142,7 +143,7 @@ class Graph {
   /// Hops of the shortest route; nothing if there is none.
   std::optional<std::size_t> distance(VertexId from, VertexId to) const;
   /// The error names a device of a static table that does not exist or is not joined to the next.
-  std::expected<void, std::string> set_routing(const RoutingSpec& routing);
+  std::expected<void, RouteError> set_routing(const RoutingSpec& routing);
   const RoutingSpec& routing() const;
   /// What searches walk on; holds while nothing is added.
   RouteTerrain terrain() const;

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -25,7 +26,14 @@ struct StaticRouteSpec {
   std::string from;
   std::string to;
   std::vector<std::string> via;  ///< the switches passed, in order
+  simcore::SourceLocation where{};
   static void describe(simcore::Fields<StaticRouteSpec>& fields);
+};
+
+/// Why one of `routes` cannot be.
+struct RouteError {
+  std::size_t route = 0;  ///< which of them
+  std::string message;
 };
 
 struct RoutingSpec {

@@ -325,9 +325,9 @@ class Builder {
       if (!a || !b) continue;
       if (graph_.find_link(*a, *b) || (!link.one_way && graph_.find_link(*b, *a))) {
         diagnostics.error(
-            {}, fmt::format("links[{}] of topology '{}': '{}' and '{}' are linked "
-                            "already",
-                            i, spec_.name, graph_.vertex_name(*a), graph_.vertex_name(*b)));
+            link.where, fmt::format("links[{}] of topology '{}': '{}' and '{}' are linked "
+                                    "already",
+                                    i, spec_.name, graph_.vertex_name(*a), graph_.vertex_name(*b)));
         return;
       }
       if (link.one_way) {
@@ -446,8 +446,12 @@ std::optional<Graph> build_graph(const TopologySpec& spec, const ClusterSize& si
       Builder(spec, size.nodes, size.gpus_per_node.value_or(spec.node.gpus)).build(diagnostics);
   if (diagnostics.error_count() != errors) return std::nullopt;
   if (const auto set = graph.set_routing(spec.fabric.routing); !set) {
-    diagnostics.error(size.nodes_where,
-                      fmt::format("fabric.routing of topology '{}': {}", spec.name, set.error()));
+    const auto& [route, message] = set.error();
+    const simcore::SourceLocation& where = spec.fabric.routing.routes[route].where;
+    diagnostics.error(
+        where.source ? where : size.nodes_where,
+        fmt::format("routes[{}] of the routing of topology '{}' with {} node{}: {}", route,
+                    spec.name, size.nodes, size.nodes == 1 ? "" : "s", message));
     return std::nullopt;
   }
   if (const auto pair = graph.disconnected_pair()) {

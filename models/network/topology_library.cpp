@@ -137,8 +137,9 @@ std::optional<Topology> load_topology(std::string_view name_or_path,
   std::optional<ConfigNode> tree = read_tree(*file, search_path, open, diagnostics);
   if (!tree) return std::nullopt;
   complete_other_nodes(*tree, diagnostics);
-  Topology topology{simcore::read_config<TopologySpec>(*tree, diagnostics), *file};
+  Topology topology{simcore::read_config<TopologySpec>(*tree, diagnostics), *file, {}};
   if (diagnostics.error_count() != errors) return std::nullopt;
+  topology.gpu_where = tree->where_value("gpu");
   return topology;
 }
 

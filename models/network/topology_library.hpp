@@ -15,6 +15,7 @@ namespace shardsim::network {
 struct Topology {
   TopologySpec spec;
   std::filesystem::path file;
+  simcore::SourceLocation gpu_where;  ///< where the GPU is named
 };
 
 /// The topology called `name_or_path`: a path if it holds a '/' or ends in ".yaml", else the file

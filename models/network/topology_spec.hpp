@@ -155,6 +155,7 @@ struct LinkSpec {
   simcore::Fraction efficiency{1};
   simcore::SimTime latency{};
   bool one_way = false;
+  simcore::SourceLocation where{};
   simcore::BitRate usable() const { return {bandwidth.bytes_per_second * efficiency.value}; }
   static void describe(simcore::Fields<LinkSpec>& fields);
 };

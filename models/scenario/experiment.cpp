@@ -103,7 +103,7 @@ class Builder {
     const std::filesystem::path beside = topology.file.parent_path() / "gpus";
     return remember(&InputCache::gpus, beside.string() + "/" + topology.spec.gpu, [&] {
       return gpu::load_gpu(topology.spec.gpu, {beside, options_.data.gpus()}, diagnostics_,
-                           where("cluster.topology"));
+                           topology.gpu_where);
     });
   }
 

@@ -10,12 +10,14 @@
 //     }
 //     // Optional; called once every field has been read without error:
 //     static void check(const ClusterSpec&, const simcore::ConfigNode&, simcore::Diagnostics&);
+//     simcore::SourceLocation where;   // optional: is set to the place in the file
 //   };
 //
 // A field is optional or required in YAML; std::optional says besides that it may be absent in the
 // specification. A nested struct that is optional keeps the defaults of its parent's member.
 #pragma once
 
+#include <concepts>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -128,10 +130,17 @@ class Fields {
   FieldList list_;
 };
 
+/// Knows its place in the file, for messages that come after the reading.
+template <class M>
+concept Placed = requires(M value) {
+  { value.where } -> std::same_as<SourceLocation&>;
+};
+
 template <Described M>
 struct ValueType<M> {
   static bool read(const ConfigNode& node, M& value, ReadContext& context) {
     const Fields<M> fields;
+    if constexpr (Placed<M>) value.where = node.where();
     if (!fields.list().read(node, reinterpret_cast<std::byte*>(&value), context)) return false;
     if constexpr (requires { M::check(value, node, context.diagnostics()); }) {
       const std::size_t errors = context.diagnostics().error_count();

@@ -165,7 +165,7 @@ TEST_CASE("a table that names what is not there is refused") {
     RoutingSpec routing{RoutingPolicy::table, 0, {}};
     routing.routes.push_back({"node[0].nic[0]", "node[16].nic[0]", {"leaf[0]", via, "leaf[1]"}});
     const auto set = graph.set_routing(routing);
-    return set ? std::string() : set.error();
+    return set ? std::string() : set.error().message;
   };
   CHECK(error("spine[99]") == "there is no device 'spine[99]'");
   CHECK(error("leaf[1]") == "no link leads from 'leaf[0]' to 'leaf[1]'");
