@@ -326,11 +326,12 @@ class CollectiveCommand {
   /// The layout of nccl-tests: scripts read its columns. Nothing is checked, hence "N/A".
   std::string table(const Named& named, const std::vector<CollectiveRow>& rows) const {
     std::string text = fmt::format(
-        "# shardsim: simulated {} on {}, NCCL {}, {} GPUs on {} node{}, fidelity {}\n"
+        "# shardsim: simulated {} on {}, NCCL {}, {} GPU{} on {} node{}, fidelity {}\n"
         "# nThread 1 nGpus 1 minBytes {} maxBytes {} step: {}(factor)\n#\n",
         named.name, cluster_->name, nccl::to_text(cluster_->setup.version), cluster_->ranks(),
-        cluster_->nodes(), cluster_->nodes() == 1 ? "" : "s", arguments_.fidelity,
-        *parse_size(arguments_.begin), *parse_size(arguments_.end), arguments_.factor);
+        cluster_->ranks() == 1 ? "" : "s", cluster_->nodes(), cluster_->nodes() == 1 ? "" : "s",
+        arguments_.fidelity, *parse_size(arguments_.begin), *parse_size(arguments_.end),
+        arguments_.factor);
     constexpr std::string_view left = "# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}";
     text += fmt::format(left, "", "", "", "", "");
     text += "           out-of-place                       in-place          \n";
@@ -344,9 +345,13 @@ class CollectiveCommand {
     for (const CollectiveRow& row : rows) {
       text += fmt::format("{:>12}  {:>12}  {:>8}  {:>6}  {:>6}", row.bytes, row.elements,
                           arguments_.type, named.reduction, named.root);
-      const std::string columns = fmt::format("  {:>7}  {:>6.2f}  {:>6.2f}  {:>5}",
-                                              time_text(row.time_us), row.algbw, row.busbw, "N/A");
-      text += columns + columns + "\n";
+      const auto columns = [](double us, double algbw, double busbw) {
+        return fmt::format("  {:>7}  {:>6.2f}  {:>6.2f}  {:>5}", time_text(us), algbw, busbw,
+                           "N/A");
+      };
+      const bool moves = cluster_->ranks() > 1;  // in place a single GPU moves nothing
+      text += columns(row.time_us, row.algbw, row.busbw);
+      text += columns(row.in_place_us, moves ? row.algbw : 0, moves ? row.busbw : 0) + "\n";
       sum += row.busbw;
     }
     text += choices_text(rows);

@@ -193,14 +193,15 @@ void LockstepRun::run_tile(Tile& tile, std::size_t begin, std::size_t end) {
     const LockstepStep& step = plan_.steps[at];
     const std::int64_t time = step.time.picoseconds();
     std::int64_t* const tail = tile.tail(step.stream);
-    const std::int64_t* const a = step.a == none ? nullptr : tile.row(step.a);
     switch (step.code) {
       case LockstepCode::cpu_work:
         for (std::size_t i = 0; i < n; ++i) cpu[i] += time;
         break;
-      case LockstepCode::cpu_wait:
-        for (std::size_t i = 0; i < n; ++i) cpu[i] = std::max(cpu[i], a[i]);
+      case LockstepCode::cpu_wait: {
+        const std::int64_t* const awaited = tile.row(step.a);
+        for (std::size_t i = 0; i < n; ++i) cpu[i] = std::max(cpu[i], awaited[i]);
         break;
+      }
       case LockstepCode::cpu_wait_idle:
         for (std::size_t stream = 0; stream < program_.streams.size(); ++stream) {
           const std::int64_t* const other = tile.tail(stream);
@@ -219,21 +220,27 @@ void LockstepRun::run_tile(Tile& tile, std::size_t begin, std::size_t end) {
         break;
       }
       case LockstepCode::start_after: {
-        const std::int64_t* const c = tile.row(step.c);
-        for (std::size_t i = 0; i < n; ++i) tail[i] = std::max({tail[i], a[i] + time, c[i]});
+        const std::int64_t* const issued = tile.row(step.a);
+        const std::int64_t* const left = tile.row(step.c);
+        for (std::size_t i = 0; i < n; ++i) {
+          tail[i] = std::max({tail[i], issued[i] + time, left[i]});
+        }
         break;
       }
-      case LockstepCode::start:
-        for (std::size_t i = 0; i < n; ++i) tail[i] = std::max(tail[i], a[i] + time);
+      case LockstepCode::start: {
+        const std::int64_t* const issued = tile.row(step.a);
+        for (std::size_t i = 0; i < n; ++i) tail[i] = std::max(tail[i], issued[i] + time);
         break;
+      }
       case LockstepCode::kernel:
         run_kernels(tile, step);
         break;
       case LockstepCode::collective: {
         const std::int64_t free = step.index == 0 ? 0 : times_[step.index - 1].end.picoseconds();
         std::int64_t* const arrivals = &arrivals_[step.index][tile.first];
+        const std::int64_t* const issued = tile.row(step.a);
         for (std::size_t i = 0; i < n; ++i) {
-          tail[i] = std::max({tail[i], a[i] + time, free});
+          tail[i] = std::max({tail[i], issued[i] + time, free});
           arrivals[i] = tail[i];
         }
         break;

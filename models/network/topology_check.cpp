@@ -271,7 +271,7 @@ void check_fabric(const TopologySpec& spec, Report& report) {
     report.error("fabric.kind", "the kind 'links' needs the list 'links'");
   }
   if (!spec.links.empty() && !fabric.max_nodes) {
-    report.error("fabric", "'links' needs 'max_nodes', so that names of nodes can be checked");
+    report.error("links", "needs 'max_nodes' in 'fabric', so that names of nodes can be checked");
   }
 }
 

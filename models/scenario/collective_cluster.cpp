@@ -25,13 +25,14 @@ bool load_yaml(const ClusterRequest& request, const DataFolders& data, Collectiv
                simcore::Diagnostics& diagnostics) {
   auto topology = network::load_topology(request.topology, {data.topologies}, diagnostics);
   if (!topology) return false;
-  const auto gpu =
+  auto gpu =
       gpu::load_gpu(topology->spec.gpu, {topology->file.parent_path() / "gpus", data.gpus()},
                     diagnostics, topology->gpu_where);
   if (!gpu) return false;
   cluster.name = topology->spec.name;
   cluster.spec = std::move(topology->spec);
   cluster.compute_capability = static_cast<int>(std::lround(gpu->compute_capability * 10));
+  cluster.gpu = std::move(gpu);
   return true;
 }
 

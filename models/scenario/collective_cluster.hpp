@@ -62,6 +62,7 @@ struct CollectiveCluster {
   std::string name;
   network::TopologySpec spec;
   std::optional<nccl::Machine> machine;  ///< if the topology is an NCCL file
+  std::optional<gpu::GpuSpec> gpu;       ///< if it is not
   network::Graph graph;
   int compute_capability = 0;  ///< times ten
   nccl::RingHardware hardware;

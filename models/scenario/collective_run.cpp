@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "models/gpu/kernel_model.hpp"
 #include "models/scenario/step_analysis.hpp"
 
 namespace shardsim::scenario {
@@ -19,6 +20,9 @@ namespace {
 constexpr double launch_us_per_gpu = 4.8;
 // Each send and receive of a group adds to it: all-to-all on 8 A100 every 87 us (superbenchmark).
 constexpr double launch_us_per_message = 0.38;
+
+/// A kernel of more than 11 days counts as 11 days.
+constexpr std::int64_t most_copied = std::int64_t{1} << 59;
 
 /// As for a run (Simulation): sums of times stay exact below it.
 constexpr double latest_us = 4e12;
@@ -66,6 +70,15 @@ std::expected<CollectiveRun, std::string> CollectiveRun::make(const CollectiveCl
                                        plan.error().to_rank));
   }
   return CollectiveRun(cluster, std::move(*plan));
+}
+
+/// NCCL has a single rank's data copied within its memory; how fast that is an NCCL file does not
+/// tell, and nothing is counted.
+std::expected<double, std::string> CollectiveRun::copy_us(std::int64_t bytes) const {
+  if (!cluster_->gpu) return 0;
+  if (bytes > most_copied) return std::unexpected("the copy takes more than 11 days");
+  const gpu::MemoryBoundWork copy{gpu::MemoryBoundKind::stream, simcore::Bytes{2 * bytes}};
+  return gpu::KernelModel(*cluster_->gpu).time(copy).duration.microseconds();
 }
 
 double CollectiveRun::launch_us(const CollectiveSettings& settings) const {
@@ -126,11 +139,12 @@ std::expected<std::optional<CollectiveRow>, std::string> CollectiveRun::run(
   spec.kind = settings.kind;
   spec.bytes.count = row.bytes;
   spec.type = settings.type;
-  const auto kernel = kernel_us(spec, settings, row);
+  const bool alone = cluster_->ranks() == 1;
+  const auto kernel = alone ? copy_us(row.bytes) : kernel_us(spec, settings, row);
   if (!kernel) return std::unexpected(kernel.error());
-  row.time_us = settings.fidelity == CollectiveFidelity::model
-                    ? *kernel
-                    : std::max(*kernel, launch_us(settings));
+  const double least = settings.fidelity == CollectiveFidelity::model ? 0 : launch_us(settings);
+  row.time_us = std::max(*kernel, least);
+  row.in_place_us = alone ? least : row.time_us;
   row.algbw = row.time_us > 0 ? static_cast<double>(row.bytes) / row.time_us * 1e-3 : 0;
   row.busbw = row.algbw * bus_factor(settings.kind, cluster_->ranks());
   return row;

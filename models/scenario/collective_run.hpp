@@ -2,8 +2,9 @@
 //
 // Models: iterations are queued back to back, so that one takes its kernel's time or, if that is
 // longer, the time that CPU threads take to launch it: a thread that drives several GPUs launches
-// to one after the other. Fidelity `model` is NCCL's own expectation instead. Assumes that all
-// ranks start together. Leaves out in-place operation, which takes the same time but for a copy.
+// to one after the other. Fidelity `model` is NCCL's own expectation instead. One GPU alone copies
+// its data, or in place does nothing. Assumes that all ranks start together. Leaves out in-place
+// operation of several, which takes the same time but for a copy.
 #pragma once
 
 #include <cstdint>
@@ -46,6 +47,7 @@ struct CollectiveRow {
   std::int64_t bytes = 0;     ///< the larger side of a rank
   std::int64_t elements = 0;  ///< of a rank's own part
   double time_us = 0;
+  double in_place_us = 0;
   double algbw = 0;  ///< GB/s
   double busbw = 0;  ///< GB/s
   std::string algorithm;
@@ -86,6 +88,7 @@ class CollectiveRun {
   std::expected<double, std::string> kernel_us(const cuda::CollectiveSpec& spec,
                                                const CollectiveSettings& settings,
                                                CollectiveRow& row);
+  std::expected<double, std::string> copy_us(std::int64_t bytes) const;
   double launch_us(const CollectiveSettings& settings) const;
   std::expected<std::uint64_t, std::string> check_messages(const CollectiveSettings& settings,
                                                            const CollectiveRow& row,

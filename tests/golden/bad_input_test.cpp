@@ -142,6 +142,42 @@ TEST_CASE("a scenario that is not there, or is a folder, is an error") {
   CHECK(run_program("rum x").status == 2);
 }
 
+TEST_CASE("what a topology file has wrong is shown there, wherever the topology is used") {
+  const std::string head = "name: t\nextends: h100-fat-tree\n";
+  const std::string route =
+      "      - {from: 'node[0].nic[0]', to: 'node[1].nic[0]', via: ['leaf[0]']}\n";
+  const std::string cable =
+      "  - {from: 'node[*].nic[0]', to: 'leaf[0]', bandwidth: 1 GB/s, latency: 1 us}\n";
+  const std::vector<Case> wrong = {
+      {"a GPU that is unknown", head + "gpu: h100-sxm\n",
+       ":3:6: error: no GPU is called 'h100-sxm'"},
+      {"two ways for one pair",
+       head + "fabric:\n  routing:\n    policy: table\n    routes:\n" + route + route,
+       ":8:9: error: routes[1] "},
+      {"a device that is not there",
+       head + "fabric: {routing: {policy: table, routes: [{from: 'node[0].nic[9]', to: "
+              "'node[1].nic[0]', via: []}]}}\n",
+       ":3:44: error: routes[0] "},
+      {"a cable that is there already", head + "fabric: {max_nodes: 4}\nlinks:\n" + cable,
+       ":5:5: error: links[0] "},
+      {"cables of a machine without end", head + "links:\n" + cable, ":4:3: error: links: needs "}};
+  for (const Case& one : wrong) {
+    CAPTURE(one.what);
+    const ScratchFolder scratch;
+    const std::string file = scratch.write("t.yaml", one.text);
+    const std::string scenario = scratch.write(
+        "scenario.yaml", "name: x\ncluster: {topology: t.yaml, nodes: 2}\n" + workload);
+    for (const std::string& command :
+         {"topology " + file + " --nodes 2", "run " + scenario + " --set cluster.topology=" + file,
+          "collective all_reduce --nodes 2 --topology " + file}) {
+      CAPTURE(command);
+      const ProgramRun run = run_program(command);
+      CHECK(run.status == 2);
+      CHECK_MESSAGE(run.messages.find("t.yaml" + one.expected) != std::string::npos, run.messages);
+    }
+  }
+}
+
 TEST_CASE("all problems of a file are reported in one go") {
   const ScratchFolder scratch;
   const std::string file = scratch.write(

@@ -1,4 +1,5 @@
 // `shardsim collective`, `topology` and `validate --collectives` as scripts rely on them.
+#include <sstream>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -66,6 +67,26 @@ TEST_CASE("topology shows NCCL's graphs, and reads NCCL's own files") {
   const Json ours = graphs("dgx-h100");
   CHECK(ours[0]["nChannels"] == 8);
   CHECK(ours == graphs(file));
+}
+
+TEST_CASE("one GPU alone copies its data at the speed of its memory, and in place nothing") {
+  const ProgramRun run =
+      run_program("collective all_reduce --topology dgx-h100 --gpus 1 -b 8G -e 8G");
+  REQUIRE_MESSAGE(run.status == 0, run.messages);
+  double out_of_place = 0, algbw = 0, in_place = 0, in_place_algbw = -1;
+  std::istringstream lines(run.output);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || line.starts_with('#')) continue;
+    std::istringstream row(line);
+    std::string skip;
+    for (int column = 0; column < 5; ++column) row >> skip;
+    row >> out_of_place >> algbw >> skip >> skip >> in_place >> in_place_algbw;
+  }
+  CHECK(algbw < 3350 / 2);  // each byte is read and written
+  CHECK(out_of_place > 2.0 * 8.589934592e9 / 3.35e12 * 1e6);
+  CHECK(out_of_place < 2.5 * 8.589934592e9 / 3.35e12 * 1e6);
+  CHECK(in_place < 10);
+  CHECK(in_place_algbw == 0);
 }
 
 TEST_CASE("points of unknown machines are refused with a reason, others are compared") {
