@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <functional>
 #include <iostream>
+#include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -189,6 +191,8 @@ class SessionBuilder {
     if (!loaded) std::cerr << simcore::to_text(of_base, "shardsim sweep");
     auto axes = read_axes();
     if (!loaded || !axes) return false;
+    warn_of_lost_settings(loaded->spec.sweep);
+    warn_of_lost_settings(*axes);
     if (axes->empty() && loaded->spec.sweep.empty() && further_axes) {
       *axes = further_axes(*loaded, made_.setting);
     }
@@ -196,6 +200,22 @@ class SessionBuilder {
     made_.plan = scenario::plan_sweep(std::move(*loaded), std::move(*axes),
                                       fmt::format("{:016x}", salt_), diagnostics_);
     return made_.plan.has_value();
+  }
+
+  /// An axis gives its key, with all below it, a value at every point.
+  void warn_of_lost_settings(const std::vector<scenario::SweepAxis>& axes) {
+    for (const std::string& change : arguments_.overrides) {
+      const std::string_view set = std::string_view(change).substr(0, change.find('='));
+      for (const scenario::SweepAxis& axis : axes) {
+        for (const scenario::AxisKey& key : axis.keys) {
+          const bool below = set.starts_with(key.key + ".");
+          if (set != key.key && !below) continue;
+          diagnostics_.warning(
+              {}, fmt::format("--set {}: has no effect, the axis {} gives it its values", change,
+                              key.key));
+        }
+      }
+    }
   }
 
   bool find_shard() {

@@ -140,7 +140,7 @@ bool follows_graph_file(const CollectiveCluster& cluster, simcore::Diagnostics& 
       nccl::shape_of_cluster(cluster.spec, cluster.nodes(), cluster.ranks() / cluster.nodes());
   if (!shape) return true;
   const auto plan = cluster.planner->plan(*shape);
-  if (!plan) diagnostics.error({cluster.setup.graph_file, 0, 0}, plan.error());
+  if (!plan) diagnostics.error({}, plan.error());
   return plan.has_value();
 }
 

@@ -378,5 +378,18 @@ TEST_CASE("points warn of themselves, once for all of them, and not of what othe
         "activation_checkpointing\n");
 }
 
+TEST_CASE("a setting that an axis replaces is said to be lost") {
+  const std::string sweep =
+      "sweep " + shipped_scenario("fsdp2-llama-3-8b-1xdgx-h100") + " --quiet --over ";
+  const auto lost = [&](const std::string& options) {
+    const ProgramRun run = run_program(sweep + options);
+    CHECK(run.status == 0);
+    return run.messages.find("has no effect, the axis") != std::string::npos;
+  };
+  CHECK(lost("cluster.nodes=1 --set cluster.nodes=2"));
+  CHECK(lost("'training={strategy: fsdp2}' --set training.forward_prefetch=1"));
+  CHECK_FALSE(lost("cluster.nodes=1 --set nccl.version=2.27.7"));
+}
+
 }  // namespace
 }  // namespace shardsim
