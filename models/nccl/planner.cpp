@@ -432,6 +432,7 @@ std::expected<std::unique_ptr<PlannedCommunicator>, std::string> Planner::agree(
     by_node.push_back(*found);
     if (!weakest || ring_bandwidth(**found) < ring_bandwidth(*weakest)) weakest = *found;
   }
+  if (weakest == nullptr) return std::unexpected("the communicator has no node");
   auto made = make_plan(machine_of(weakest->shape), weakest->shape, *setup_);
   if (!made) return made;
   PlannedCommunicator& plan = **made;

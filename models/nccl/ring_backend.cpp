@@ -10,7 +10,6 @@
 
 namespace shardsim::nccl {
 
-using cuda::CollectiveKind;
 using cuda::CollectiveSpec;
 
 namespace {

@@ -28,7 +28,8 @@ struct Cut {
 template <class Count>
 void halve(std::int64_t& chunk, std::int64_t bytes, std::int64_t per_round, Count least,
            std::int64_t floor) {
-  while (static_cast<Count>(bytes / (per_round * chunk)) < least && chunk > floor) chunk /= 2;
+  const auto rounds = [&] { return bytes / (per_round * chunk); };
+  while (static_cast<Count>(rounds()) < least && chunk > floor) chunk /= 2;
 }
 
 /// Sets `chunk` to `size` if it is larger and the data are fewer than `rounds` rounds of it.

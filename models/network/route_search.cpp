@@ -40,7 +40,8 @@ class SeenVertices {
 
  private:
   Place& slot(VertexId vertex) {
-    std::size_t i = (vertex * 0x9e3779b1U) & (places_.size() - 1);  // 2^32 / golden ratio
+    const std::uint32_t hash = vertex * 0x9e3779b1U;  // 2^32 / golden ratio
+    std::size_t i = hash & (places_.size() - 1);
     while (places_[i].vertex != vertex && places_[i].vertex != Place{}.vertex) {
       i = (i + 1) & (places_.size() - 1);
     }

@@ -8,7 +8,6 @@
 namespace shardsim::scenario {
 
 using cuda::OpCode;
-using simcore::SimTime;
 
 void write_timeline(std::ostream& out, const std::vector<StepLog>& logs) {
   const char* separator = "";

@@ -19,7 +19,6 @@
 namespace shardsim::scenario {
 
 using Json = nlohmann::ordered_json;
-using network::DeviceKind;
 using network::Graph;
 using network::LinkKind;
 

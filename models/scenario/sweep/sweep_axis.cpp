@@ -117,7 +117,10 @@ bool read_values(const ConfigNode& node, AxisKey& axis, ReadContext& context) {
     return true;
   };
   if (node.is_scalar()) return add(node);
-  if (!node.is_sequence() || node.items().empty()) {
+  if (node.is_sequence() && node.items().empty()) {
+    return context.error(node, "expected at least one value, e.g. [1, 2, 4]");
+  }
+  if (!node.is_sequence()) {
     return context.expected(node, "a list of values, e.g. [1, 2, 4], or a range, e.g. 1..64*2");
   }
   bool good = true;
@@ -128,8 +131,12 @@ bool read_values(const ConfigNode& node, AxisKey& axis, ReadContext& context) {
 }  // namespace
 
 std::optional<SweepAxis> Codec<SweepAxis>::read(const ConfigNode& node, ReadContext& context) {
-  if (!node.is_map() || node.entries().empty()) {
+  if (!node.is_map()) {
     context.expected(node, "a map from keys to values, e.g. {cluster.nodes: [1, 2, 4]}");
+    return std::nullopt;
+  }
+  if (node.entries().empty()) {
+    context.error(node, "expected a key and its values, e.g. {cluster.nodes: [1, 2, 4]}");
     return std::nullopt;
   }
   SweepAxis axis;

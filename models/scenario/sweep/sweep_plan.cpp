@@ -72,6 +72,10 @@ bool check_key(const LoadedScenario& base, const AxisKey& axis, Diagnostics& dia
 bool check_axis(const LoadedScenario& base, const SweepAxis& axis, std::set<std::string>& seen,
                 Diagnostics& diagnostics) {
   bool good = true;
+  if (axis.size() == 0) {
+    diagnostics.error({}, "an axis has no values: expected at least one");
+    return false;
+  }
   for (const AxisKey& key : axis.keys) {
     if (key.values.size() != axis.size()) {
       diagnostics.error(
@@ -114,8 +118,10 @@ std::vector<PointValue> SweepPlan::values(std::int64_t index) const {
   std::vector<PointValue> values;
   std::int64_t stride = size_;
   for (const SweepAxis& axis : axes_) {
-    stride /= static_cast<std::int64_t>(axis.size());
-    const auto at = static_cast<std::size_t>(index / stride) % axis.size();
+    const std::size_t size = axis.size();
+    if (size == 0) continue;
+    stride /= static_cast<std::int64_t>(size);
+    const auto at = static_cast<std::size_t>(index / stride) % size;
     for (const AxisKey& key : axis.keys) values.push_back({key.key, key.values[at]});
   }
   return values;
@@ -139,7 +145,7 @@ std::optional<SweepPlan> plan_sweep(LoadedScenario base, std::vector<SweepAxis> 
   double points = 1;
   for (const SweepAxis& axis : axes) {
     good &= check_axis(base, axis, seen, diagnostics);
-    const auto values = static_cast<std::int64_t>(axis.size());
+    const auto values = std::max<std::int64_t>(static_cast<std::int64_t>(axis.size()), 1);
     points *= static_cast<double>(values);
     size = size > most_sweep_points / values ? most_sweep_points + 1 : size * values;
   }

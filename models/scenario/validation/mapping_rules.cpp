@@ -49,9 +49,9 @@ void MappingRule::describe(simcore::Fields<MappingRule>& fields) {
 
 bool MappingRule::applies_to(const TrainingRun& run) const {
   return std::ranges::all_of(when, [&run](const auto& condition) {
-    const auto& [column, patterns] = condition;
+    const std::string& text = run.text(condition.first);
     return std::ranges::any_of(
-        patterns, [&](const std::string& pattern) { return matches(pattern, run.text(column)); });
+        condition.second, [&text](const std::string& pattern) { return matches(pattern, text); });
   });
 }
 

@@ -54,7 +54,7 @@ struct MappingRules {
   std::vector<std::string> must_know;  ///< columns whose text some rule that applies looks at
   std::vector<MemoryRule> memory;      ///< the first that matches counts
   static void describe(simcore::Fields<MappingRules>& fields);
-  static void check(const MappingRules& rules, const simcore::ConfigNode& node,
+  static void check(const MappingRules& made, const simcore::ConfigNode& node,
                     simcore::Diagnostics& diagnostics);
 
   /// The first reason not to forecast the run's step time while its memory can be.
