@@ -83,8 +83,11 @@ void SweepReport::add_values(const Json& line) {
     for (std::size_t i = 0; i < points_; ++i) values_.back().push_back(nullptr);
   }
   for (std::size_t i = 0; i < keys_.size(); ++i) {
-    Json value = values.contains(keys_[i]) ? values.at(keys_[i]) : Json(nullptr);
-    values_[i].push_back(value.is_structured() ? Json(value.dump()) : std::move(value));
+    const auto value = values.find(keys_[i]);
+    const bool given = value != values.end();
+    values_[i].push_back(!given                   ? Json(nullptr)
+                         : value->is_structured() ? Json(value->dump())
+                                                  : *value);
   }
 }
 

@@ -182,11 +182,13 @@ DecimalNumber in_unit(double value, const QuantityUnit& unit, int significant) {
   return number;
 }
 
-/// Largest printed unit that is not larger than the value; the smallest for zero.
+/// Largest printed unit that is not larger than the value; the smallest for zero. Each kind has
+/// such units, in rising order.
 const QuantityUnit& suitable_unit(double value, const QuantityKind& kind) {
-  const QuantityUnit* best = nullptr;
-  for (const QuantityUnit& unit : kind.units) {
-    if (unit.printed && (best == nullptr || worth_of(unit) <= std::abs(value))) best = &unit;
+  const auto printed = [](const QuantityUnit& unit) { return unit.printed; };
+  auto best = std::ranges::find_if(kind.units, printed);
+  for (auto unit = best; unit != kind.units.end(); ++unit) {
+    if (unit->printed && worth_of(*unit) <= std::abs(value)) best = unit;
   }
   return *best;
 }

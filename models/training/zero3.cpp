@@ -59,7 +59,7 @@ void Zero3::create_parameters() {
            persistent + parameter.elements <= *spec_.stage3_model_persistence_threshold);
       if (parameter.persistent) persistent += parameter.elements;
       coordinated.push_back({parameter.elements, parameter.persistent});
-      parameters_.push_back(std::move(parameter));
+      parameters_.push_back(parameter);
     }
   }
   coordinator_.emplace(CoordinatorLimits{.prefetch_bucket = spec_.stage3_prefetch_bucket_size,
