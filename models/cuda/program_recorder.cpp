@@ -6,6 +6,8 @@
 #include <utility>
 #include <variant>
 
+#include "models/cuda/allocator_sizes.hpp"
+
 namespace shardsim::cuda {
 
 namespace {
@@ -148,10 +150,16 @@ void ProgramRecorder::record_stream(TensorId tensor, StreamId stream) {
   emit(OpCode::record_stream, stream, tensor);
 }
 
-void ProgramRecorder::cpu_work(simcore::SimTime time) {
+void ProgramRecorder::cpu_work(simcore::SimTime time, CpuWorkKind kind) {
   if (time == simcore::SimTime{}) return;
-  program_.cpu_works.push_back(time);
+  program_.cpu_works.push_back({time, kind});
   emit(OpCode::cpu_work, compute_stream, static_cast<TableIndex>(program_.cpu_works.size() - 1));
+}
+
+void ProgramRecorder::hold_on_host(simcore::Bytes bytes, MemoryKind kind, HostPages pages) {
+  if (bytes.count == 0) return;
+  program_.host_memory[static_cast<std::size_t>(kind)] +=
+      pages == HostPages::pinned ? pinned_block_size(bytes) : bytes;
 }
 
 void ProgramRecorder::begin_step() {
