@@ -223,10 +223,13 @@ void write_host_memory(Writer& out, const Result& result) {
   const auto of = [&host](cuda::MemoryKind kind) {
     return to_text(host.by_kind[static_cast<std::size_t>(kind)]);
   };
-  out.line("  host memory per node: {} of {}: parameters {}, gradients {}, optimizer {}",
-           to_text(host.used()), host.capacity ? to_text(*host.capacity) : "a capacity unknown",
-           of(cuda::MemoryKind::parameters), of(cuda::MemoryKind::gradients),
-           of(cuda::MemoryKind::optimizer));
+  out.line("  host memory per node: {}",
+           host.capacity ? fmt::format("{} of {}", to_text(host.used()), to_text(*host.capacity))
+                         : to_text(host.used()) + ", capacity unknown");
+  out.line("    {}",
+           out.faint(fmt::format("parameters {}, gradients {}, optimizer {}",
+                                 of(cuda::MemoryKind::parameters), of(cuda::MemoryKind::gradients),
+                                 of(cuda::MemoryKind::optimizer))));
 }
 
 /// The picture under the table: what is allocated over the step, and what the peak is for.
