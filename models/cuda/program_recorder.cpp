@@ -1,5 +1,6 @@
 #include "models/cuda/program_recorder.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <functional>
 #include <type_traits>
@@ -11,6 +12,9 @@
 namespace shardsim::cuda {
 
 namespace {
+
+/// 1 PiB for each kind of memory: more than there is, and little enough to be summed over a node.
+constexpr simcore::Bytes most_on_host{std::int64_t{1} << 50};
 
 /// Order-dependent mix of integers; only the spread matters, equality decides.
 class Hash {
@@ -158,8 +162,9 @@ void ProgramRecorder::cpu_work(simcore::SimTime time, CpuWorkKind kind) {
 
 void ProgramRecorder::hold_on_host(simcore::Bytes bytes, MemoryKind kind, HostPages pages) {
   if (bytes.count == 0) return;
-  program_.host_memory[static_cast<std::size_t>(kind)] +=
-      pages == HostPages::pinned ? pinned_block_size(bytes) : bytes;
+  simcore::Bytes& held = program_.host_memory[static_cast<std::size_t>(kind)];
+  held += pages == HostPages::pinned ? pinned_block_size(bytes) : bytes;
+  held = std::min(held, most_on_host);
 }
 
 void ProgramRecorder::begin_step() {

@@ -144,6 +144,7 @@ RunFailure Simulation::State::out_of_memory(const cuda::OutOfMemory& what) const
     failure.details.push_back(fmt::format("live: {:>11}  {}", simcore::to_text(bytes),
                                           memory_kind_name(static_cast<cuda::MemoryKind>(kind))));
   }
+  if (host_short()) failure.details.push_back("besides, " + shortage_text(*host));
   failure.kind = FailureKind::out_of_memory;
   failure.result = describe_run();
   fill_memory(*failure.result, what.slot, nullptr);

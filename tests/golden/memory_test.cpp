@@ -275,6 +275,14 @@ TEST_CASE("the optimizer on the CPU is told from the CPU that issues work") {
       parts_of(scenario + " --set training.cpu_offload=false").contains("optimizer on the CPU"));
 }
 
+TEST_CASE("where neither the GPU's nor the host's memory suffices, both are said") {
+  const ProgramRun run =
+      run_program("run " + offloaded_405b + "1 --set workload.micro_batch_size=16 --quiet");
+  CHECK(run.status == 1);
+  CHECK(run.messages.find("out of memory: rank 0") != std::string::npos);
+  CHECK(run.messages.find("besides, the 8 ranks of node 0 hold") != std::string::npos);
+}
+
 TEST_CASE("CPU offload is the last advice, with the host memory that it takes") {
   const ProgramRun run = run_program("run " + fsdp2 +
                                      " --set workload.model=llama-3-70b --set cluster.nodes=1"

@@ -130,6 +130,14 @@ TEST_CASE("pinned blocks grow to powers of two: FSDP2's tensor by tensor, FSDP1'
   CHECK(on_host(flat, MemoryKind::optimizer) == 2 * (root + 6 * row));
 }
 
+TEST_CASE("models larger than any host are counted without an overflow") {
+  SizedWorkload workload(blocks, std::int64_t{1} << 40, std::int64_t{1} << 40);
+  const TrainingSpec spec = offloaded(Strategy::fsdp2);
+  const cuda::Program made = record_program(spec, workload, group_sizes(spec, 1, 1).value(), 1, 1);
+  CHECK(on_host(made, MemoryKind::parameters) == std::int64_t{1} << 50);
+  CHECK(on_host(made, MemoryKind::optimizer) == std::int64_t{1} << 50);
+}
+
 TEST_CASE("a world of one rank offloads, too") {
   TrainingSpec spec = offloaded(Strategy::fsdp1);
   SizedWorkload workload(blocks, 16, 8);
