@@ -37,6 +37,10 @@ Bytes segment_size(Bytes block) {
   return round_up(block, huge_rounding);
 }
 
+Bytes pinned_block_size(Bytes bytes) {
+  return Bytes{static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(bytes.count)))};
+}
+
 Bytes page_size(MemoryPool pool) {
   return pool == MemoryPool::small ? small_segment : large_segment;
 }

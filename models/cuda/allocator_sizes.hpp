@@ -1,7 +1,8 @@
 // The size rules of the caching allocator (specification section "CUDA caching allocator model"):
 // how a request is rounded, which pool serves it and how much a new segment takes.
 //
-// Source of every constant: PyTorch, c10/cuda/CUDACachingAllocator.cpp.
+// Source of every constant: PyTorch, c10/cuda/CUDACachingAllocator.cpp; of pinned host memory
+// aten/src/ATen/core/CachingHostAllocator.h.
 #pragma once
 
 #include <cstdint>
@@ -30,5 +31,8 @@ MemoryPool pool_of(simcore::Bytes block);
 simcore::Bytes segment_size(simcore::Bytes block);
 /// Pages that an expandable segment maps at once.
 simcore::Bytes page_size(MemoryPool pool);
+/// What a request of `bytes` > 0 for pinned host memory takes: the next power of two, the size by
+/// which freed blocks are found again.
+simcore::Bytes pinned_block_size(simcore::Bytes bytes);
 
 }  // namespace shardsim::cuda

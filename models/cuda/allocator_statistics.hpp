@@ -2,16 +2,12 @@
 // kind.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 #include "models/cuda/program.hpp"
 #include "simcore/quantity.hpp"
 
 namespace shardsim::cuda {
-
-/// Bytes held for each MemoryKind; index is the kind's value.
-using BytesByKind = std::array<simcore::Bytes, memory_kind_count>;
 
 /// All sizes count whole blocks, after rounding.
 struct AllocatorStatistics {

@@ -126,7 +126,7 @@ class Planner {
     const Op& op = program_.ops[i];
     switch (op.code) {
       case OpCode::cpu_work:
-        work(program_.cpu_works[op.index]);
+        work(program_.cpu_works[op.index].time);
         return true;
       case OpCode::allocate:
         if (calls_ != nullptr && next_call_ < calls_->size() && (*calls_)[next_call_].op == i) {

@@ -6,6 +6,7 @@
 // while the program runs.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -102,12 +103,25 @@ enum class MemoryKind : std::uint8_t {
   other,
 };
 inline constexpr int memory_kind_count = 7;
+/// Bytes held for each MemoryKind; index is the kind's value.
+using BytesByKind = std::array<simcore::Bytes, memory_kind_count>;
 
 struct AllocationSpec {
   simcore::Bytes bytes;
   MemoryKind kind = MemoryKind::other;
   NameId name = 0;
   bool operator==(const AllocationSpec&) const = default;
+};
+
+/// What the CPU thread is busy with between launches.
+enum class CpuWorkKind : std::uint8_t {
+  issue,      ///< Python, hooks, whatever leads to the next launch
+  optimizer,  ///< the optimizer's arithmetic, on parameters in host memory
+};
+
+struct CpuWork {
+  simcore::SimTime time;
+  CpuWorkKind kind = CpuWorkKind::issue;
 };
 
 struct StreamSpec {
@@ -121,9 +135,10 @@ struct Program {
   std::vector<std::string> communicators;   ///< roles: "shard", "repl", "world"
   std::vector<KernelSpec> kernels;          ///< each distinct one once
   std::vector<CollectiveSpec> collectives;  ///< each distinct one once
-  std::vector<simcore::SimTime> cpu_works;
+  std::vector<CpuWork> cpu_works;
   std::vector<AllocationSpec> allocations;
   std::vector<std::string> names;
+  BytesByKind host_memory{};  ///< what the rank holds in host memory from its first step on
   std::uint32_t event_count = 0;
   std::uint32_t tensor_count = 0;  ///< tensors alive at once, at most
   std::uint32_t step_count = 0;

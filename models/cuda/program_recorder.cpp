@@ -1,14 +1,20 @@
 #include "models/cuda/program_recorder.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <functional>
 #include <type_traits>
 #include <utility>
 #include <variant>
 
+#include "models/cuda/allocator_sizes.hpp"
+
 namespace shardsim::cuda {
 
 namespace {
+
+/// 1 PiB for each kind of memory: more than there is, and little enough to be summed over a node.
+constexpr simcore::Bytes most_on_host{std::int64_t{1} << 50};
 
 /// Order-dependent mix of integers; only the spread matters, equality decides.
 class Hash {
@@ -148,10 +154,17 @@ void ProgramRecorder::record_stream(TensorId tensor, StreamId stream) {
   emit(OpCode::record_stream, stream, tensor);
 }
 
-void ProgramRecorder::cpu_work(simcore::SimTime time) {
+void ProgramRecorder::cpu_work(simcore::SimTime time, CpuWorkKind kind) {
   if (time == simcore::SimTime{}) return;
-  program_.cpu_works.push_back(time);
+  program_.cpu_works.push_back({time, kind});
   emit(OpCode::cpu_work, compute_stream, static_cast<TableIndex>(program_.cpu_works.size() - 1));
+}
+
+void ProgramRecorder::hold_on_host(simcore::Bytes bytes, MemoryKind kind, HostPages pages) {
+  if (bytes.count == 0) return;
+  simcore::Bytes& held = program_.host_memory[static_cast<std::size_t>(kind)];
+  held += pages == HostPages::pinned ? pinned_block_size(bytes) : bytes;
+  held = std::min(held, most_on_host);
 }
 
 void ProgramRecorder::begin_step() {

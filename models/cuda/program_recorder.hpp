@@ -13,6 +13,9 @@
 
 namespace shardsim::cuda {
 
+/// Pinned pages are those that the GPU copies from and to by itself.
+enum class HostPages : std::uint8_t { pageable, pinned };
+
 class ProgramRecorder {
  public:
   /// Creates the compute stream, number 0, named "compute".
@@ -38,7 +41,11 @@ class ProgramRecorder {
   void free(TensorId tensor);
   void record_stream(TensorId tensor, StreamId stream);
 
-  void cpu_work(simcore::SimTime time);
+  void cpu_work(simcore::SimTime time, CpuWorkKind kind = CpuWorkKind::issue);
+
+  /// Host memory that the rank takes once and keeps, or takes anew in every step: of pinned memory
+  /// the block that PyTorch's allocator makes of it.
+  void hold_on_host(simcore::Bytes bytes, MemoryKind kind, HostPages pages);
 
   void begin_step();
   /// Ends the step with a device synchronisation, as reading the loss does.

@@ -121,7 +121,7 @@ bool Rank::issue(const Op& op) {
   }
   switch (op.code) {
     case OpCode::cpu_work:
-      spend(program_.cpu_works[op.index]);
+      spend(program_.cpu_works[op.index].time);
       return true;
     case OpCode::kernel:
     case OpCode::collective:

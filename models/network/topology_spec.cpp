@@ -63,6 +63,11 @@ void CpuSpec::describe(simcore::Fields<CpuSpec>& fields) {
   fields.optional("count", &CpuSpec::count, "CPU sockets of a node.").range(1, most_cpus);
   fields.required("vendor", &CpuSpec::vendor, "NCCL's estimates depend on it.");
   fields.optional("interconnect", &CpuSpec::interconnect, "Between each two CPUs.");
+  fields
+      .optional("memory", &CpuSpec::memory,
+                "Host memory of a node, all CPUs together, e.g. `2 TiB`: what training.cpu_offload "
+                "must fit into. Without it no limit is known.")
+      .above(simcore::Bytes{0});
 }
 
 void PcieSpec::describe(simcore::Fields<PcieSpec>& fields) {

@@ -60,6 +60,7 @@ struct CpuSpec {
   std::int64_t count = 1;
   CpuVendor vendor = CpuVendor::intel;
   std::optional<CableSpec> interconnect{};  ///< between each two of them
+  std::optional<simcore::Bytes> memory{};   ///< of the node, all CPUs together; nothing: unknown
   static void describe(simcore::Fields<CpuSpec>& fields);
 };
 
@@ -95,6 +96,8 @@ struct NodeSpec {
   std::optional<NicSpec> nics;
   std::int64_t nic_count() const { return nics ? nics->count : 0; }
   std::int64_t cpu_count() const { return cpus ? cpus->count : 0; }
+  /// Nothing where it is unknown.
+  std::optional<simcore::Bytes> host_memory() const { return cpus ? cpus->memory : std::nullopt; }
   std::int64_t switch_count() const { return pcie ? pcie->switches : 0; }
   static void describe(simcore::Fields<NodeSpec>& fields);
 };

@@ -60,6 +60,21 @@ Dependencies::Dependencies(const StepLog& log) : log_(log) {
     }
   }
   for (const Node& node : stream_tail) last_ = later(last_, node);
+  find_optimizer();
+}
+
+/// Nothing is launched after it in a step: it ends where the CPU next waits, or with the step.
+void Dependencies::find_optimizer() {
+  const auto& program = *log_.program;
+  for (std::uint32_t op = log_.first_op; op <= log_.last_op; ++op) {
+    const Op& entry = program.ops[op];
+    if (entry.code != OpCode::cpu_work) continue;
+    const cuda::CpuWork& work = program.cpu_works[entry.index];
+    if (work.kind != cuda::CpuWorkKind::optimizer) continue;
+    const auto wait = std::ranges::upper_bound(log_.cpu_waits, op, {}, &cuda::CpuWaitRecord::op);
+    optimizer_end_ = wait == log_.cpu_waits.end() ? log_.end : wait->from;
+    optimizer_begin_ = optimizer_end_ - work.time;
+  }
 }
 
 std::vector<std::uint32_t> Dependencies::stream_operations(cuda::StreamId stream) const {
@@ -151,16 +166,25 @@ void Dependencies::explain_start(std::uint32_t op, SimTime until,
   walk(op, log_.record(op).start, until, visit);
 }
 
+/// The CPU was busy from `from` to the step's end: with the optimizer, where it has that to do.
+void Dependencies::explain_cpu_at_end(SimTime from,
+                                      const std::function<void(const Cause&)>& visit) const {
+  const SimTime begin = std::max(from, optimizer_begin_);
+  const SimTime end = std::max(begin, optimizer_end_);
+  const auto say = [&](CauseKind kind, SimTime first, SimTime last) {
+    if (last > first) visit(Cause{kind, log_.last_op, first, last});
+  };
+  say(CauseKind::cpu, end, log_.end);
+  say(CauseKind::optimizer, begin, end);
+  say(CauseKind::cpu, from, begin);
+}
+
 void Dependencies::explain_end(SimTime until,
                                const std::function<void(const Cause&)>& visit) const {
   const Node last = last_;
-  if (last.op == none) {
-    if (log_.end > until) visit(Cause{CauseKind::cpu, log_.last_op, until, log_.end});
-    return;
-  }
-  if (log_.end > last.time) {
-    visit(Cause{CauseKind::cpu, log_.last_op, std::max(last.time, until), log_.end});
-  }
+  const SimTime idle = last.op == none ? until : std::max(last.time, until);
+  if (log_.end > idle) explain_cpu_at_end(idle, visit);
+  if (last.op == none) return;
   const SimTime begun = explain_run(last.op, last.time, until, visit);
   walk(last.op, begun, until, visit);
 }

@@ -18,6 +18,7 @@ enum class CauseKind : std::uint8_t {
   collective,  ///< data moves
   peers,       ///< a collective's kernel waits for the slowest rank
   cpu,         ///< the CPU issues
+  optimizer,   ///< the CPU computes the step of an optimizer whose states are in host memory
   launch,      ///< from issue to start on an idle GPU
 };
 
@@ -53,6 +54,9 @@ class Dependencies {
     simcore::SimTime time;  ///< when it was complete
   };
   simcore::SimTime issue_time(std::uint32_t op) const;
+  void find_optimizer();
+  void explain_cpu_at_end(simcore::SimTime from,
+                          const std::function<void(const Cause&)>& visit) const;
   void walk(std::uint32_t op, simcore::SimTime at, simcore::SimTime until,
             const std::function<void(const Cause&)>& visit) const;
   simcore::SimTime explain_run(std::uint32_t op, simcore::SimTime at, simcore::SimTime until,
@@ -60,7 +64,9 @@ class Dependencies {
   const StepLog& log_;
   /// Of every operation: what its stream (and communicator) was waiting for when it came up.
   std::vector<Node> before_;
-  Node last_;                                    ///< what ended last in the step
+  Node last_;                         ///< what ended last in the step
+  simcore::SimTime optimizer_begin_;  ///< of the CPU's work on the optimizer; the same as the end
+  simcore::SimTime optimizer_end_;    ///< where there is none
   std::vector<std::uint32_t> collective_order_;  ///< position on its communicator
 };
 

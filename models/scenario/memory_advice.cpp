@@ -17,6 +17,7 @@ namespace {
 using Changes = std::vector<ScenarioChange>;
 
 constexpr std::string_view nodes_key = "cluster.nodes";
+constexpr std::string_view offload_key = "training.cpu_offload";
 
 Changes values_of(std::string_view key, std::vector<std::string> values) {
   Changes changes;
@@ -117,21 +118,37 @@ Changes expandable(const ScenarioSpec& spec, const OutOfMemoryResult& shortage) 
   return values_of("allocator.expandable_segments", {"true"});
 }
 
+/// Leaves the GPU little more than activations, at the price of an optimizer on the CPU.
+Changes offload(const TrainingSpec& training) {
+  if (!is_fsdp(training) || training.cpu_offload) return {};
+  return values_of(offload_key, {"true"});
+}
+
+std::vector<Changes> changes_for_host(const ScenarioSpec& spec) {
+  return {sharding(spec.training), nodes(spec), narrower(spec.training),
+          values_of(offload_key, {"false"})};
+}
+
+std::vector<Changes> changes_for_device(const ScenarioSpec& spec,
+                                        const OutOfMemoryResult& shortage) {
+  return {expandable(spec, shortage),
+          resharding(spec.training),
+          sharding(spec.training),
+          checkpointing(spec.workload.activation_checkpointing),
+          smaller("workload.micro_batch_size", spec.workload.micro_batch_size),
+          nodes(spec),
+          more_of_a_node(spec),
+          narrower(spec.training),
+          half("workload.sequence_length", spec.workload.sequence_length.value_or(0)),
+          offload(spec.training)};
+}
+
 }  // namespace
 
 std::vector<Changes> changes_to_try(const ScenarioSpec& spec, const OutOfMemoryResult& shortage) {
   if (!spec.workload.model) return {};
-  std::vector<Changes> all{
-      expandable(spec, shortage),
-      resharding(spec.training),
-      sharding(spec.training),
-      checkpointing(spec.workload.activation_checkpointing),
-      smaller("workload.micro_batch_size", spec.workload.micro_batch_size),
-      nodes(spec),
-      more_of_a_node(spec),
-      narrower(spec.training),
-      half("workload.sequence_length", spec.workload.sequence_length.value_or(0)),
-  };
+  std::vector<Changes> all =
+      shortage.on_host ? changes_for_host(spec) : changes_for_device(spec, shortage);
   std::erase_if(all, [](const Changes& changes) { return changes.empty(); });
   return all;
 }
@@ -223,9 +240,13 @@ void MemoryAdvisor::end_try() {
 /// A milder change of the same key takes the place of what fitted before.
 void MemoryAdvisor::add_suggestion(Chain& chain, const Result& result) {
   const ScenarioChange& change = chain.changes[at_];
-  MemorySuggestion made{change.key, change.value,
-                        result.memory.peak_reserved + result.memory.outside, result.step.time,
-                        result.throughput.tokens_per_s_per_gpu};
+  MemorySuggestion made{
+      change.key,
+      change.value,
+      result.memory.peak_reserved + result.memory.outside,
+      result.memory.host ? std::optional(result.memory.host->used()) : std::nullopt,
+      result.step.time,
+      result.throughput.tokens_per_s_per_gpu};
   if (chain.suggestion) {
     suggestions_[*chain.suggestion] = std::move(made);
     return;
@@ -244,6 +265,13 @@ bool MemoryAdvisor::advance(std::uint64_t events) {
   }
   if (!simulation_->advance(std::min(events, most_events - used))) end_try();
   return true;
+}
+
+std::vector<MemorySuggestion> MemoryAdvisor::suggestions() const {
+  std::vector<MemorySuggestion> ordered = suggestions_;
+  std::ranges::stable_partition(ordered,
+                                [](const MemorySuggestion& one) { return one.key != offload_key; });
+  return ordered;
 }
 
 double MemoryAdvisor::progress() const { return static_cast<double>(tried_) / most_tries; }

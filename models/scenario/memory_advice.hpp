@@ -29,7 +29,8 @@ struct ScenarioChange {
   bool operator==(const ScenarioChange&) const = default;
 };
 
-/// Changes worth a try, each inner list of one key from mild to strong.
+/// Changes worth a try, each inner list of one key from mild to strong. Where a node's host memory
+/// is short, those that leave less on each host.
 std::vector<std::vector<ScenarioChange>> changes_to_try(const ScenarioSpec& spec,
                                                         const OutOfMemoryResult& shortage);
 
@@ -49,8 +50,8 @@ class MemoryAdvisor {
   double progress() const;
   /// Runs that came to an end, fitting or not.
   int tried() const { return tried_; }
-  /// In the order in which their keys fitted first.
-  const std::vector<MemorySuggestion>& suggestions() const { return suggestions_; }
+  /// In the order in which their keys fitted first; the slowest remedy, CPU offload, last.
+  std::vector<MemorySuggestion> suggestions() const;
 
  private:
   /// Changes of one key. Those before `first` do not fit, that at `last`, if any, does.

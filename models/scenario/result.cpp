@@ -107,17 +107,34 @@ Json throughput_json(const Throughput& throughput) {
           {"hfu", number(throughput.hfu)}};
 }
 
+Json host_json(const HostMemoryResult& host) {
+  const auto part = [&host](cuda::MemoryKind kind) {
+    return host.by_kind[static_cast<std::size_t>(kind)].count;
+  };
+  return {{"node", host.node},
+          {"gpus", host.gpus},
+          {"used_bytes", host.used().count},
+          {"used_per_gpu_bytes", host.used().count / host.gpus},
+          {"capacity_bytes", host.capacity ? Json(host.capacity->count) : Json(nullptr)},
+          {"fits", host.fits()},
+          {"parameters_bytes", part(cuda::MemoryKind::parameters)},
+          {"gradients_bytes", part(cuda::MemoryKind::gradients)},
+          {"optimizer_bytes", part(cuda::MemoryKind::optimizer)}};
+}
+
 Json memory_json(const MemoryResult& memory) {
-  return {{"persistent_bytes", memory.persistent.count},
-          {"peak_allocated_bytes", memory.peak_allocated.count},
-          {"peak_reserved_bytes", memory.peak_reserved.count},
-          {"outside_allocator_bytes", memory.outside.count},
-          {"peak_used_bytes", (memory.peak_reserved + memory.outside).count},
-          {"capacity_bytes", memory.capacity.count},
-          {"fits", memory.fits},
-          {"breakdown", breakdown_json(memory.by_kind)},
-          {"peak", peak_json(memory.timeline.peak)},
-          {"timeline", timeline_json(memory.timeline.points)}};
+  Json json{{"persistent_bytes", memory.persistent.count},
+            {"peak_allocated_bytes", memory.peak_allocated.count},
+            {"peak_reserved_bytes", memory.peak_reserved.count},
+            {"outside_allocator_bytes", memory.outside.count},
+            {"peak_used_bytes", (memory.peak_reserved + memory.outside).count},
+            {"capacity_bytes", memory.capacity.count},
+            {"fits", memory.fits},
+            {"breakdown", breakdown_json(memory.by_kind)},
+            {"peak", peak_json(memory.timeline.peak)},
+            {"timeline", timeline_json(memory.timeline.points)}};
+  if (memory.host) json["host"] = host_json(*memory.host);
+  return json;
 }
 
 Json suggestions_json(const std::vector<MemorySuggestion>& suggestions) {
@@ -128,29 +145,32 @@ Json suggestions_json(const std::vector<MemorySuggestion>& suggestions) {
                     {"used_bytes", one.used.count},
                     {"step_time_s", one.step_time.seconds()},
                     {"tokens_per_s_per_gpu", one.tokens_per_s_per_gpu}});
+    if (one.host_used) list.back()["host_used_bytes"] = one.host_used->count;
   }
   return list;
 }
 
 Json out_of_memory_json(const OutOfMemoryResult& what) {
   const cuda::MemoryShortage& shortage = what.shortage;
-  return {{"rank", what.rank},
-          {"step", what.step},
-          {"operation", what.operation},
-          {"unit", what.unit},
-          {"allocation", what.allocation},
-          {"kind", memory_kind_name(what.kind)},
-          {"requested_bytes", shortage.requested.count},
-          {"segment_bytes", shortage.segment.count},
-          {"allowed_bytes", shortage.capacity.count},
-          {"reserved_bytes", shortage.reserved.count},
-          {"allocated_bytes", shortage.allocated.count},
-          {"cached_bytes", shortage.cached.count},
-          {"largest_cached_bytes", shortage.largest_cached.count},
-          {"pending_bytes", shortage.pending.count},
-          {"live", breakdown_json(shortage.allocated_by_kind)},
-          {"suggestions_tried", what.tried},
-          {"suggestions", suggestions_json(what.suggestions)}};
+  Json json{{"rank", what.rank},
+            {"step", what.step},
+            {"operation", what.operation},
+            {"unit", what.unit},
+            {"allocation", what.allocation},
+            {"kind", memory_kind_name(what.kind)},
+            {"requested_bytes", shortage.requested.count},
+            {"segment_bytes", shortage.segment.count},
+            {"allowed_bytes", shortage.capacity.count},
+            {"reserved_bytes", shortage.reserved.count},
+            {"allocated_bytes", shortage.allocated.count},
+            {"cached_bytes", shortage.cached.count},
+            {"largest_cached_bytes", shortage.largest_cached.count},
+            {"pending_bytes", shortage.pending.count},
+            {"live", breakdown_json(shortage.allocated_by_kind)},
+            {"suggestions_tried", what.tried},
+            {"suggestions", suggestions_json(what.suggestions)}};
+  if (what.on_host) json["where"] = "host";
+  return json;
 }
 
 Json stopped_json(const StoppedResult& what) {

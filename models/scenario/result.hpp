@@ -34,6 +34,16 @@ struct Throughput {
   double hfu = 0;  ///< the same with recomputation
 };
 
+/// Host memory of one node, of what the job's ranks on it hold there (training.cpu_offload).
+struct HostMemoryResult {
+  int node = 0;
+  int gpus = 0;                            ///< ranks of the job on the node
+  cuda::BytesByKind by_kind{};             ///< of all of them
+  std::optional<simcore::Bytes> capacity;  ///< nothing: the topology does not say
+  simcore::Bytes used() const;
+  bool fits() const { return !capacity || used() <= *capacity; }
+};
+
 struct MemoryResult {
   simcore::Bytes persistent;  ///< held between steps
   simcore::Bytes peak_allocated;
@@ -44,6 +54,7 @@ struct MemoryResult {
   bool fits = true;
   simcore::Bytes by_kind[cuda::memory_kind_count];  ///< at the peak
   MemoryTimeline timeline;                          ///< of the measured step, thinned out
+  std::optional<HostMemoryResult> host;             ///< of the fullest node, where ranks use any
   /// Most allocated in equal stretches of the step, for pictures; not part of the JSON.
   std::vector<simcore::Bytes> over_step;
 };
@@ -86,13 +97,18 @@ struct StreamOccupancy {
 struct MemorySuggestion {
   std::string key;  ///< dotted
   std::string value;
-  simcore::Bytes used;  ///< of the GPU's capacity at the peak
+  simcore::Bytes used;                      ///< of the GPU's capacity at the peak
+  std::optional<simcore::Bytes> host_used;  ///< of the fullest node's host memory, if any
   simcore::SimTime step_time;
   double tokens_per_s_per_gpu = 0;
 };
 
-/// Why a run ended early: an allocation that the device could not serve.
+/// Why a run ended early: an allocation that the device could not serve, or host memory that the
+/// node does not have.
 struct OutOfMemoryResult {
+  /// If so, `kind` is the part of what the node's ranks hold on the host that no longer fits, in
+  /// the order in which a run allocates them, and `shortage` counts the node's host memory.
+  bool on_host = false;
   int rank = 0;
   std::uint32_t step = 0;
   std::string operation;   ///< the kernel or collective that it is for; empty between steps

@@ -7,6 +7,7 @@
 
 #include "models/cuda/memory_rehearsal.hpp"
 #include "models/gpu/speed_spread.hpp"
+#include "models/scenario/host_memory.hpp"
 #include "models/scenario/simulation_state.hpp"
 
 namespace shardsim::scenario {
@@ -26,6 +27,8 @@ Simulation::State::State(const Experiment& given, const SimulationOptions& wishe
         given.perturbations.link_changes, given.graph.links().size(), flows, queue, backend);
   }
   listen_to_collectives();
+  host =
+      host_memory(*experiment.program, experiment.gpus, experiment.graph, experiment.topology.spec);
   others_short = shortage_of_others();
   if (!start_lockstep()) start_runtime(backend, queue);
 }
@@ -231,6 +234,7 @@ bool Simulation::advance(std::uint64_t events) {
   for (std::uint64_t i = 0; i < events; ++i) {
     if (state_->runtime->out_of_memory() || state_->now() > latest_moment) return false;
     if (state_->own_job_finished() || state_->given_up) return false;
+    if (state_->finished_steps > 0 && state_->host_short()) return false;
     if (!state_->step() || state_->violated()) return false;
   }
   return true;

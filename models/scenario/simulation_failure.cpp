@@ -10,6 +10,7 @@
 
 #include "models/cuda/collective_name.hpp"
 #include "models/cuda/memory_rehearsal.hpp"
+#include "models/scenario/host_memory.hpp"
 #include "models/scenario/simulation_state.hpp"
 
 namespace shardsim::scenario {
@@ -55,6 +56,15 @@ std::vector<std::string> first_lines(std::vector<std::string> lines) {
 std::optional<RunFailure> Simulation::State::shortage_of_others() const {
   for (const JobPlan& job : experiment.others) {
     if (job.background) continue;
+    const auto on_host =
+        host_memory(*job.program, job.gpus, experiment.graph, experiment.topology.spec);
+    if (on_host && !on_host->fits()) {
+      RunFailure failure;
+      failure.kind = FailureKind::out_of_memory;
+      failure.message =
+          fmt::format("out of host memory: job '{}': {}", job.name, shortage_text(*on_host));
+      return failure;
+    }
     const auto shortage = cuda::rehearse_shortage(*job.program, experiment.runtime);
     if (!shortage) continue;
     const cuda::AllocationSpec& wanted =
@@ -134,9 +144,46 @@ RunFailure Simulation::State::out_of_memory(const cuda::OutOfMemory& what) const
     failure.details.push_back(fmt::format("live: {:>11}  {}", simcore::to_text(bytes),
                                           memory_kind_name(static_cast<cuda::MemoryKind>(kind))));
   }
+  if (host_short()) failure.details.push_back("besides, " + shortage_text(*host));
   failure.kind = FailureKind::out_of_memory;
   failure.result = describe_run();
   fill_memory(*failure.result, what.slot, nullptr);
+  failure.result->memory.fits = false;
+  failure.result->out_of_memory = std::move(found);
+  return failure;
+}
+
+/// The GPU's memory is that of the step in which the host's ran out.
+RunFailure Simulation::State::out_of_host_memory() const {
+  OutOfMemoryResult found;
+  found.on_host = true;
+  found.kind = first_without_place(*host);
+  found.allocation = fmt::format("{} in host memory", memory_kind_name(found.kind));
+  const auto last = static_cast<std::size_t>(found.kind);
+  cuda::MemoryShortage& shortage = found.shortage;
+  shortage.requested = shortage.segment = host->by_kind[last];
+  shortage.capacity = *host->capacity;
+  for (std::size_t kind = 0; kind < last; ++kind) {
+    shortage.allocated_by_kind[kind] = host->by_kind[kind];
+    shortage.allocated += host->by_kind[kind];
+  }
+  shortage.reserved = shortage.allocated;
+  RunFailure failure;
+  failure.message = fmt::format("out of host memory: {}", shortage_text(*host));
+  const auto largest = std::ranges::max_element(host->by_kind);
+  for (auto part = host->by_kind.begin(); part != host->by_kind.end(); ++part) {
+    if (part->count == 0) continue;
+    const auto kind = static_cast<cuda::MemoryKind>(part - host->by_kind.begin());
+    failure.details.push_back(
+        fmt::format("held: {:>11}  {}{}{}", simcore::to_text(*part), memory_kind_name(kind),
+                    kind == cuda::MemoryKind::optimizer
+                        ? ""
+                        : ", pinned: each tensor in a block of a power of two bytes",
+                    part == largest ? " (the largest part)" : ""));
+  }
+  failure.kind = FailureKind::out_of_memory;
+  failure.result = describe_run();
+  fill_memory(*failure.result, 0, nullptr);
   failure.result->memory.fits = false;
   failure.result->out_of_memory = std::move(found);
   return failure;
@@ -190,6 +237,7 @@ RunFailure Simulation::State::too_long() const {
 std::optional<RunFailure> Simulation::State::failure() const {
   if (others_short) return others_short;
   if (runtime && runtime->out_of_memory()) return out_of_memory(*runtime->out_of_memory());
+  if (host_short() && finished_steps > 0) return out_of_host_memory();
   if (now() > latest_moment) return too_long();
   if (own_job_finished()) return std::nullopt;
   RunFailure failure{"deadlock: nothing can go on", {}, {}};

@@ -175,6 +175,7 @@ void Simulation::State::fill_memory(Result& result, std::uint32_t slot, const St
   result.memory.peak_reserved = memory.peak_reserved;
   result.memory.capacity = experiment.gpu.memory.capacity;
   result.memory.outside = experiment.outside_allocator;
+  result.memory.host = host;
   result.memory.fits = true;
   for (std::size_t kind = 0; kind < cuda::memory_kind_count; ++kind) {
     result.memory.by_kind[kind] = memory.peak_allocated_by_kind[kind];

@@ -72,6 +72,8 @@ struct Simulation::State {
   void note_other_step(const cuda::StepRecord& record);
   bool own_job_finished() const { return own_left == 0; }
   std::optional<RunFailure> shortage_of_others() const;
+  /// A run on such a node ends in its first step: what it does later is nobody's concern.
+  bool host_short() const { return host && !host->fits(); }
   bool own_job_stands_still() const;
   std::optional<std::uint32_t> failed_of(int job) const;
   void listen();
@@ -87,6 +89,7 @@ struct Simulation::State {
   void keep_recent();
   bool violated() const { return checks && checks->violation(); }
   RunFailure out_of_memory(const cuda::OutOfMemory& what) const;
+  RunFailure out_of_host_memory() const;
 
   // The result.
   RunOutput make_output();
@@ -130,6 +133,7 @@ struct Simulation::State {
   std::vector<OtherSteps> other_steps;  ///< by job beside the own
   /// The last job to be heard of goes on without end if the own job can not.
   bool given_up = false;
+  std::optional<HostMemoryResult> host;  ///< of the own job
   std::optional<RunFailure> others_short;
   std::optional<std::size_t> outrun;       ///< the job that did too many steps in the time of one
   std::unique_ptr<cuda::Runtime> runtime;  ///< null while the lockstep runs

@@ -118,6 +118,7 @@ class Analyst {
         result_.step.exposed_communication += length;
         break;
       case CauseKind::cpu:
+      case CauseKind::optimizer:
       case CauseKind::launch:
         result_.step.cpu_bound += length;
         break;
@@ -167,6 +168,8 @@ class Analyst {
       }
       case CauseKind::cpu:
         return "CPU issuing work";
+      case CauseKind::optimizer:
+        return "optimizer on the CPU";
       case CauseKind::launch:
         return "launch latency";
     }

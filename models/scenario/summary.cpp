@@ -216,6 +216,22 @@ void write_memory(Writer& out, const Result& result) {
            out.bar(static_cast<double>(memory.outside.count) / capacity, 40));
 }
 
+/// Per node, unlike the table above it.
+void write_host_memory(Writer& out, const Result& result) {
+  if (!result.memory.host) return;
+  const HostMemoryResult& host = *result.memory.host;
+  const auto of = [&host](cuda::MemoryKind kind) {
+    return to_text(host.by_kind[static_cast<std::size_t>(kind)]);
+  };
+  out.line("  host memory per node: {}",
+           host.capacity ? fmt::format("{} of {}", to_text(host.used()), to_text(*host.capacity))
+                         : to_text(host.used()) + ", capacity unknown");
+  out.line("    {}",
+           out.faint(fmt::format("parameters {}, gradients {}, optimizer {}",
+                                 of(cuda::MemoryKind::parameters), of(cuda::MemoryKind::gradients),
+                                 of(cuda::MemoryKind::optimizer))));
+}
+
 /// The picture under the table: what is allocated over the step, and what the peak is for.
 void write_memory_over_step(Writer& out, const Result& result) {
   const MemoryResult& memory = result.memory;
@@ -305,6 +321,7 @@ std::string summarise(const Result& result, const SummaryStyle& style) {
   write_collectives(out, result);
   write_memory(out, result);
   write_memory_over_step(out, result);
+  write_host_memory(out, result);
   write_causes(out, result);
   write_jobs(out, result);
   write_what_if(out, result);
@@ -335,9 +352,11 @@ std::string summarise_advice(const Result& result) {
   }
   fmt::format_to(out, "  it fits with any one of these; each was run:\n");
   for (const MemorySuggestion& one : what.suggestions) {
-    fmt::format_to(out, "    {:<42} {} of {}, {} a step, {} tokens/s per GPU\n",
-                   one.key + "=" + one.value, to_text(one.used), to_text(result.memory.capacity),
-                   to_text(one.step_time), grouped(one.tokens_per_s_per_gpu));
+    fmt::format_to(
+        out, "    {:<42} {} of {}, {} a step, {} tokens/s per GPU{}\n", one.key + "=" + one.value,
+        to_text(one.used), to_text(result.memory.capacity), to_text(one.step_time),
+        grouped(one.tokens_per_s_per_gpu),
+        one.host_used ? fmt::format(", {} of host memory a node", to_text(*one.host_used)) : "");
   }
   return text;
 }

@@ -79,9 +79,11 @@ void Fsdp1::add_unit(const std::vector<ParameterShape>& parameters) {
   unit.index = root_unit + static_cast<int>(units_.size());
   unit.sizes = flatten(parameters, shard_ranks_, alignment);
   const std::string name = "flat_param" + unit_name(unit.index);
-  if (!spec_.cpu_offload) {
-    recorder_.allocate(size_of(unit.sizes.shard_elements, master_type_), UnitRecorder::compute,
-                       MemoryKind::parameters, name);
+  const Bytes shard = size_of(unit.sizes.shard_elements, master_type_);
+  if (spec_.cpu_offload) {
+    recorder_.hold_shard_on_host(shard);
+  } else {
+    recorder_.allocate(shard, UnitRecorder::compute, MemoryKind::parameters, name);
   }
   tensors_.push_back({name, unit.sizes.shard_elements});
   units_.push_back(std::move(unit));

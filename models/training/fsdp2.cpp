@@ -82,9 +82,11 @@ void Fsdp2::add_unit(int index, const std::vector<ParameterShape>& parameters, b
   unit.reshard_after_forward = reshards;
   unit.reshard_to_group = reshards && group_ranks_ > 0;
   for (const OptimizedTensor& shard : local_shards(unit.sizes)) {
-    if (!spec_.cpu_offload) {
-      recorder_.allocate(size_of(shard.elements, master_type_), UnitRecorder::compute,
-                         MemoryKind::parameters, shard.name);
+    const simcore::Bytes bytes = size_of(shard.elements, master_type_);
+    if (spec_.cpu_offload) {
+      recorder_.hold_shard_on_host(bytes);
+    } else {
+      recorder_.allocate(bytes, UnitRecorder::compute, MemoryKind::parameters, shard.name);
     }
     tensors.push_back(shard);
   }

@@ -40,19 +40,25 @@ void OptimizerStep::allocate_state(UnitRecorder& recorder) {
   if (kind_ != OptimizerKind::adamw) return;
   for (const OptimizedTensor& tensor : tensors_) {
     for (const char* moment : {".exp_avg", ".exp_avg_sq"}) {
-      recorder.allocate(size_of(tensor.elements, type_), UnitRecorder::compute,
-                        MemoryKind::optimizer, tensor.name + moment);
+      const simcore::Bytes bytes = size_of(tensor.elements, type_);
+      if (on_host_) {
+        recorder.program().hold_on_host(bytes, MemoryKind::optimizer, cuda::HostPages::pageable);
+      } else {
+        recorder.allocate(bytes, UnitRecorder::compute, MemoryKind::optimizer,
+                          tensor.name + moment);
+      }
     }
   }
 }
 
 void OptimizerStep::step(UnitRecorder& recorder) {
+  if (!has_state_) allocate_state(recorder);
   if (on_host_) {
     const auto count = static_cast<std::int64_t>(tensors_.size());
-    recorder.program().cpu_work(recorder.workload().host_optimizer(elements_, count));
+    recorder.program().cpu_work(recorder.workload().host_optimizer(elements_, count),
+                                cuda::CpuWorkKind::optimizer);
     return;
   }
-  if (!has_state_) allocate_state(recorder);
   std::vector<Buffer> temporaries;
   if (kind_ == OptimizerKind::adamw && implementation_ == OptimizerImplementation::foreach) {
     for (const OptimizedTensor& tensor : tensors_) {

@@ -2,8 +2,10 @@
 //
 // Models AdamW and plain SGD of torch.optim: AdamW's two moments, in the parameters' type, are
 // allocated in the first step; the foreach implementation holds one temporary of the size of all
-// parameters (square root of the second moment), the fused one none. Leaves out the step counters
-// (a few bytes a tensor) and SGD's momentum.
+// parameters (square root of the second moment), the fused one none. With CPU offload the moments
+// lie in host memory, pageable like all that the CPU alone touches, and the temporaries are those
+// of one tensor, which is left out. Leaves out the step counters (a few bytes a tensor) and SGD's
+// momentum.
 #pragma once
 
 #include <cstdint>

@@ -130,8 +130,9 @@ void TrainingSpec::describe(simcore::Fields<TrainingSpec>& fields) {
   fields.optional("gradient_clipping", &TrainingSpec::gradient_clipping,
                   "Clip gradients to a norm before the optimizer step.");
   fields.optional("cpu_offload", &TrainingSpec::cpu_offload,
-                  "FSDP: shards, their gradients and the optimizer live in pinned host memory. "
-                  "FSDP1's `CPUOffload(offload_params=True)`, FSDP2's `CPUOffloadPolicy`.");
+                  "FSDP: shards and their gradients, both pinned, and the optimizer's states live "
+                  "in host memory, of which a node has what `node.cpus.memory` of its topology "
+                  "says. FSDP1's `CPUOffload(offload_params=True)`, FSDP2's `CPUOffloadPolicy`.");
   fields.optional("zero", &TrainingSpec::zero, "DeepSpeed's `zero_optimization` settings.");
 }
 

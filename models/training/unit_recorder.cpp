@@ -53,6 +53,12 @@ void UnitRecorder::host_copy(cuda::StreamId stream, int unit, std::string_view p
                   workload_.host_copy(bytes, tensors));
 }
 
+void UnitRecorder::hold_shard_on_host(simcore::Bytes bytes) {
+  for (const auto kind : {cuda::MemoryKind::parameters, cuda::MemoryKind::gradients}) {
+    program_.hold_on_host(bytes, kind, cuda::HostPages::pinned);
+  }
+}
+
 void UnitRecorder::collective(cuda::StreamId stream, CollectiveRole role, int unit,
                               std::string_view prefix, const cuda::CollectiveSpec& spec) {
   program_.launch(stream, std::string(prefix) + unit_name(unit),

@@ -44,6 +44,11 @@ class UnitRecorder {
   /// A copy of `bytes` between host and GPU memory.
   void host_copy(cuda::StreamId stream, int unit, std::string_view prefix, simcore::Bytes bytes,
                  std::int64_t tensors = 1);
+  /// CPU offload: a shard of `bytes` and the gradient of its size, from which and to which the GPU
+  /// copies. Both are pinned, each in a block of its own: the parameter by pin_memory(), the
+  /// gradient because a copy to the host that does not block makes its target so. What further
+  /// micro-batches copy beside it for a moment, to be added to it, is left out.
+  void hold_shard_on_host(simcore::Bytes bytes);
   /// A collective for `unit`; `spec` without times.
   void collective(cuda::StreamId stream, CollectiveRole role, int unit, std::string_view prefix,
                   const cuda::CollectiveSpec& spec);

@@ -1,5 +1,8 @@
 // Memory as a result: over time, and when it does not suffice.
+#include <map>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -191,6 +194,140 @@ TEST_CASE("every suggestion fits when it is followed, with the memory and speed 
                 result["memory"]["outside_allocator_bytes"].get<std::int64_t>());
     }
   }
+}
+
+const std::string offloaded_405b =
+    fsdp2 +
+    " --set workload.model=llama-3-405b --set workload.activation_checkpointing=full"
+    " --set training.cpu_offload=true --set cluster.nodes=";
+
+TEST_CASE("a node without enough host memory ends the run, with its parts and what would help") {
+  const ProgramRun run = run_program("run " + offloaded_405b + "1 --json - --quiet");
+  CHECK(run.status == 1);
+  for (const char* said : {"out of host memory", "6.46 TiB", "the node has 2 TiB",
+                           "optimizer (the largest part)", "cluster.nodes=4 "}) {
+    CHECK_MESSAGE(run.messages.find(said) != std::string::npos, said);
+  }
+  const Json result = Json::parse(run.output);
+  CHECK(result["step"].is_null());
+  CHECK(result["memory"]["fits"] == false);
+  CHECK(result["memory"]["peak_allocated_bytes"] > 0);
+  const Json& host = result["memory"]["host"];
+  CHECK(host["fits"] == false);
+  // Adam's moments of 405.9 billion parameters in fp32 are not rounded; pinned parts are.
+  CHECK(host["optimizer_bytes"].get<double>() == doctest::Approx(405.9e9 * 8).epsilon(1e-3));
+  CHECK(host["parameters_bytes"].get<double>() > 405.9e9 * 4);
+  CHECK(host["parameters_bytes"].get<double>() < 405.9e9 * 8);
+  const Json& shortage = result["out_of_memory"];
+  CHECK(shortage["where"] == "host");
+  CHECK(shortage["kind"] == "gradients");
+  CHECK(shortage["allowed_bytes"] == host["capacity_bytes"]);
+  CHECK(shortage["allocated_bytes"] == host["parameters_bytes"]);
+  REQUIRE_FALSE(shortage["suggestions"].empty());
+  for (const Json& one : shortage["suggestions"]) {
+    CHECK(one["host_used_bytes"] < host["capacity_bytes"]);
+  }
+}
+
+TEST_CASE("what a host holds is shown per node, halves with twice the nodes, may be unlimited") {
+  const auto host_on = [](const std::string& arguments) {
+    const ProgramRun run = run_program("run " + arguments + " --json - --quiet");
+    REQUIRE_MESSAGE(run.status == 0, run.messages);
+    return Json::parse(run.output)["memory"]["host"];
+  };
+  const Json eight = host_on(offloaded_405b + "8");
+  const Json sixteen = host_on(offloaded_405b + "16");
+  CHECK(eight["fits"] == true);
+  CHECK(eight["used_bytes"] == 8 * eight["used_per_gpu_bytes"].get<std::int64_t>());
+  CHECK(eight["used_bytes"].get<double>() / sixteen["used_bytes"].get<double>() ==
+        doctest::Approx(2).epsilon(1e-3));
+  const Json unknown = host_on(offloaded_405b + "4 --set cluster.topology=hgx-h100-80gb-800g");
+  CHECK(unknown["capacity_bytes"].is_null());
+  CHECK(unknown["fits"] == true);
+  const std::string small = shipped_scenario("fsdp2-llama-2-13b-offload-1xdgx-a100");
+  const ProgramRun text = run_program("run " + small);
+  CHECK(text.output.find("host memory per node: 261 GiB of 2 TiB\n") != std::string::npos);
+  const ProgramRun generic = run_program("run " + small + " --set cluster.topology=pcie-8xl40s");
+  CHECK(generic.output.find("261 GiB, capacity unknown\n") != std::string::npos);
+  const ProgramRun silent = run_program("run " + fsdp2 + " --json -");
+  CHECK_FALSE(Json::parse(silent.output)["memory"].contains("host"));
+  CHECK(silent.messages.find("host memory") == std::string::npos);
+}
+
+TEST_CASE("the optimizer on the CPU is told from the CPU that issues work") {
+  const auto parts_of = [](const std::string& arguments) {
+    const ProgramRun run = run_program("run " + arguments + " --json - --quiet");
+    REQUIRE_MESSAGE(run.status == 0, run.messages);
+    std::map<std::string, double> parts;
+    const Json result = Json::parse(run.output);
+    for (const Json& one : result["critical_path"]) {
+      parts[one["what"].get<std::string>()] = one["time_s"].get<double>();
+    }
+    return parts;
+  };
+  const std::string scenario = shipped_scenario("fsdp2-llama-2-13b-offload-1xdgx-a100");
+  // 1.39 s a billion parameters of the node, and what issuing the step costs.
+  CHECK(parts_of(scenario)["optimizer on the CPU"] ==
+        doctest::Approx(13.016 * 1.39).epsilon(0.001));
+  const auto faster = parts_of(scenario + " --set 'cpu.host_optimizer=139 us'");
+  CHECK(faster.at("optimizer on the CPU") == doctest::Approx(1.8092 + 0.0041).epsilon(0.001));
+  CHECK_FALSE(
+      parts_of(scenario + " --set training.cpu_offload=false").contains("optimizer on the CPU"));
+}
+
+TEST_CASE("where neither the GPU's nor the host's memory suffices, both are said") {
+  const ProgramRun run =
+      run_program("run " + offloaded_405b + "1 --set workload.micro_batch_size=16 --quiet");
+  CHECK(run.status == 1);
+  CHECK(run.messages.find("out of memory: rank 0") != std::string::npos);
+  CHECK(run.messages.find("besides, the 8 ranks of node 0 hold") != std::string::npos);
+}
+
+TEST_CASE("CPU offload is the last advice, with the host memory that it takes") {
+  const ProgramRun run = run_program("run " + fsdp2 +
+                                     " --set workload.model=llama-3-70b --set cluster.nodes=1"
+                                     " --set workload.activation_checkpointing=full --json -");
+  CHECK(run.status == 1);
+  const Json suggestions = Json::parse(run.output)["out_of_memory"]["suggestions"];
+  REQUIRE(suggestions.size() > 1);
+  CHECK(suggestions.back()["key"] == "training.cpu_offload");
+  CHECK(suggestions.back()["host_used_bytes"] > 0);
+  CHECK_FALSE(suggestions.front().contains("host_used_bytes"));
+  CHECK(run.messages.find("of host memory a node") != std::string::npos);
+  // 405 billion parameters do not fit into one node's host memory either.
+  const ProgramRun large = run_program("run " + fsdp2 +
+                                       " --set workload.model=llama-3-405b --set cluster.nodes=1"
+                                       " --set workload.activation_checkpointing=full");
+  CHECK(large.status == 1);
+  CHECK(large.messages.find("cpu_offload") == std::string::npos);
+}
+
+TEST_CASE("a job whose nodes lack host memory for it is named") {
+  const ProgramRun run = run_program(
+      "run " + fsdp2 +
+      " --set 'jobs=[{name: other, nodes: [3], workload: {model: llama-3-405b, sequence_length: "
+      "4096, micro_batch_size: 1, activation_checkpointing: full}, training: {strategy: fsdp2, "
+      "cpu_offload: true}}]'");
+  CHECK(run.status == 1);
+  const std::string said = "out of host memory: job 'other': the 8 ranks of node 3 hold 6.46 TiB";
+  CHECK_MESSAGE(run.messages.find(said) != std::string::npos, run.messages);
+}
+
+TEST_CASE("a point of a sweep whose host memory does not suffice fails, and is never the best") {
+  const std::string over = "sweep " + offloaded_405b + "1 --over cluster.nodes=1,8 --quiet ";
+  const ProgramRun both = run_program(over + "--json -");
+  std::vector<Json> lines;
+  std::istringstream text(both.output);
+  for (std::string line; std::getline(text, line);) lines.push_back(Json::parse(line));
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0]["failed"]["kind"] == "out_of_memory");
+  CHECK(lines[0]["failed"]["message"].get<std::string>().starts_with("out of host memory"));
+  CHECK(lines[0]["memory"]["fits"] == false);
+  CHECK(lines[1]["memory"]["host"]["fits"] == true);
+  const ProgramRun best =
+      run_program("sweep " + offloaded_405b + "1 --over cluster.nodes=1,8 --best cluster.gpus");
+  CHECK(best.status == 0);
+  CHECK_MESSAGE(best.output.find("--set cluster.nodes=8") != std::string::npos, best.output);
 }
 
 TEST_CASE("where no single change fits, that is said") {

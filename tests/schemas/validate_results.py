@@ -64,6 +64,15 @@ check("result", sample, "run --what-if")
 check("timeline", json.loads((folder / "timeline.json").read_text()), "run --timeline")
 short = run(["run", one, "--set", "workload.micro_batch_size=64", "--json", "-"], allowed=(1,))
 check("result", json.loads(short), "run out of memory")
+offload = ["--set", "workload.model=llama-3-405b", "--set", "workload.activation_checkpointing=full",
+           "--set", "training.cpu_offload=true"]
+large = "fsdp2-llama-2-7b-4xdgx-h100"
+short = json.loads(run(["run", large, *offload, "--set", "cluster.nodes=1", "--json", "-"], allowed=(1,)))
+check("result", short, "run out of host memory")
+if short["out_of_memory"].get("where") != "host":
+    problems.append("run out of host memory: it has some")
+for line in run(["sweep", large, *offload, "--over", "cluster.nodes=1,8", "--json", "-", "--quiet"]).splitlines():
+    check("sweep", json.loads(line), "sweep with CPU offload")
 
 sweep = run(["sweep", one, "--over", "workload.micro_batch_size=1,64", "--over", "training.strategy=fsdp2,none",
              "--prices", "list-2026", "--json", "-", "--quiet"])

@@ -136,6 +136,20 @@ test("the timeline is moved, zoomed and read by keyboard alone", async () => {
   await page.close();
 });
 
+test("with CPU offload the host memory of a node is shown, with its limit where that is known", async () => {
+  const offload = shipped("fsdp2-llama-2-13b-offload-1xdgx-a100");
+  const { page } = await browser.open(report("run", offload, "offload", "--quiet"));
+  const bar = page.locator("figure", { hasText: "Host memory of a node" });
+  assert.match(await bar.locator(".memory-bar").textContent(), /uses 261 GiB of 2 TiB/);
+  assert.match(await page.locator(".path").textContent(), /optimizer on the CPU/);
+  assert.deepEqual(await violations(page), []);
+  await page.close();
+  const generic = report("run", offload, "generic", "--quiet", "--set", "cluster.topology=pcie-8xl40s");
+  const { page: unknown } = await browser.open(generic);
+  assert.match(await unknown.locator("main").textContent(), /hold 261 GiB in the host memory/);
+  await unknown.close();
+});
+
 test("zooming one chart of the step zooms the other", async () => {
   const { page } = await browser.open(files.run);
   const ticks = () => page.locator(".memory-chart .axis text").allTextContents();

@@ -121,6 +121,21 @@ function why() {
     [{ name: words.bars.gpu, capacity_bytes: memory.capacity_bytes, parts: parts.filter((part) => part.bytes > 0) }],
     withFormat(words.bars),
   );
+  hostMemory(place, memory.host);
+}
+
+function hostMemory(place, host) {
+  if (!host) return;
+  if (host.capacity_bytes === null) {
+    place.append(h("p", { class: "about" }, fill(words.hostUnknown, { used: format.bytes(host.used_bytes) })));
+    return;
+  }
+  const parts = ["parameters", "gradients", "optimizer"].map((kind) => ({ kind, bytes: host[`${kind}_bytes`] }));
+  memoryBars(
+    place,
+    [{ name: words.hostBars.gpu, capacity_bytes: host.capacity_bytes, parts: parts.filter((part) => part.bytes > 0) }],
+    withFormat(words.hostBars),
+  );
 }
 
 function whatIf(place) {

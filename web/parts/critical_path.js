@@ -11,7 +11,7 @@ function classOf(what) {
   if (what === "waiting for the slowest rank") return "exposed";
   if (what === "CPU issuing work" || what === "launch latency") return "cpu";
   if (what === "sharding copies") return "copy";
-  if (what === "optimizer") return "optimizer";
+  if (what.startsWith("optimizer")) return "optimizer";
   return "compute";
 }
 

@@ -105,6 +105,18 @@ export const runWords = {
     used: "uses {used} of {capacity}, {share}",
     columns: { gpu: "GPU", part: "What", bytes: "Bytes", share: "Share of capacity" },
   },
+  hostBars: {
+    title: "Host memory of a node",
+    about: "What its ranks hold there with training.cpu_offload. Parameters and gradients are pinned.",
+    table: asTable,
+    tableWords: table,
+    kinds: memoryKinds,
+    free: "free",
+    gpu: "The fullest node",
+    used: "uses {used} of {capacity}, {share}",
+    columns: { gpu: "Node", part: "What", bytes: "Bytes", share: "Share of capacity" },
+  },
+  hostUnknown: "Ranks hold {used} in the host memory of a node, whose capacity the topology does not say.",
   topology: {
     title: "Links and how much of them is used",
     about: "The thicker a cable, the more of its bandwidth the step used, in its busier direction.",

@@ -9,6 +9,7 @@
 #include "models/cuda/memory_rehearsal.hpp"
 #include "models/scenario/accuracy/forecast_interval.hpp"
 #include "models/scenario/accuracy/interval_limits.hpp"
+#include "models/scenario/host_memory.hpp"
 #include "models/scenario/result_json.hpp"
 #include "models/scenario/simulation.hpp"
 #include "simcore/config/yaml_reader.hpp"
@@ -62,14 +63,21 @@ Result describe(const Experiment& experiment) {
   return result;
 }
 
-/// The failure of a point that a rehearsal of its allocations shows not to fit.
+/// The failure of a point that is known not to fit from its program's allocations alone.
 std::optional<PointOutcome> rehearse(const Experiment& experiment) {
+  PointOutcome outcome;
+  outcome.rehearsed_only = true;
+  const auto host =
+      host_memory(*experiment.program, experiment.gpus, experiment.graph, experiment.topology.spec);
+  if (host && !host->fits()) {
+    outcome.result = describe(experiment);
+    outcome.failed = PointFailure{"out_of_memory", "out of host memory: " + shortage_text(*host)};
+    return outcome;
+  }
   const auto shortage = cuda::rehearse_shortage(*experiment.program, experiment.runtime);
   if (!shortage) return std::nullopt;
   const cuda::Program& program = *experiment.program;
   const cuda::AllocationSpec& wanted = program.allocations[program.ops[shortage->op].name];
-  PointOutcome outcome;
-  outcome.rehearsed_only = true;
   outcome.result = describe(experiment);
   outcome.failed = PointFailure{
       "out_of_memory",

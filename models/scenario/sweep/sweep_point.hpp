@@ -45,7 +45,7 @@ struct PointFailure {
 struct PointOutcome {
   Result result;  ///< with a failure: what is known all the same
   std::optional<PointFailure> failed;
-  /// The GPU memory did not suffice in a rehearsal; there was no run.
+  /// Memory, the GPU's or the host's, did not suffice in a rehearsal; there was no run.
   bool rehearsed_only = false;
   bool abandoned = false;  ///< given up: neither result nor failure
   /// Why the machine could not run the point, which is then abandoned: its input is as it was, but

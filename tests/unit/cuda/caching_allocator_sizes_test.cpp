@@ -103,3 +103,10 @@ TEST_CASE("the large pool splits off more than 1 MiB, the small pool 512 B and m
     CHECK(allocator.statistics().reserved == mib(2));
   }
 }
+
+TEST_CASE("pinned host memory comes in powers of two") {
+  CHECK(pinned_block_size(Bytes{1}) == Bytes{1});
+  CHECK(pinned_block_size(Bytes{4096}) == Bytes{4096});
+  CHECK(pinned_block_size(Bytes{4097}) == Bytes{8192});
+  CHECK(pinned_block_size(gib(1024) + Bytes{1}) == gib(2048));
+}

@@ -86,6 +86,14 @@ TEST_CASE("bandwidths and efficiencies that are no capacity") {
   CHECK(says(with("bandwidth: 25 GB/s", "bandwidth: 25 GB/s, latency: -1 us"), "latency"));
 }
 
+TEST_CASE("host memory that is none") {
+  CHECK(messages(with("vendor: amd", "vendor: amd, memory: 2 TiB")) == "");
+  for (const char* bad : {"0 B", "-2 TiB", "2", "2 TB/s", "none"}) {
+    INFO(bad);
+    CHECK(says(with("vendor: amd", std::string("vendor: amd, memory: ") + bad), "memory"));
+  }
+}
+
 TEST_CASE("misspelt keys and values are met with the nearest right ones") {
   CHECK(says(with("links_per_gpu", "links_pre_gpu"), "links_per_gpu"));
   CHECK(says(with("fat_tree", "fat_treee"), "did you mean 'fat_tree'"));

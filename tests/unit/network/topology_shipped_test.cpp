@@ -49,6 +49,29 @@ TEST_CASE("every shipped topology builds for 1, 2 and 4 nodes, connected, its GP
   }
 }
 
+TEST_CASE("nodes have the host memory that their makers say, and none where nobody does") {
+  const auto gib = [](const char* name) -> std::int64_t {
+    const auto memory = shipped_spec(name).node.host_memory();
+    return memory ? memory->count >> 30 : 0;
+  };
+  CHECK(gib("dgx-h100") == 2048);
+  CHECK(gib("dgx-h200") == 2048);
+  CHECK(gib("h100-fat-tree-4to1") == 2048);  // of the nodes that it extends
+  CHECK(gib("dgx-a100-80gb") == 2048);
+  CHECK(gib("dgx-a100-40gb") == 1024);
+  CHECK(gib("dgx-2") == 1536);
+  CHECK(gib("aws-p4de") == 1152);
+  CHECK(gib("azure-nd-a100-v4") == 900);
+  CHECK(gib("gb200-nvl72") == 894);  // 960 GB
+  CHECK(gib("hgx-h100-80gb-800g") == 0);
+  CHECK(gib("pcie-8xl40s") == 0);
+  for (const std::string& name : available_topologies(shipped())) {
+    INFO(name);
+    const std::int64_t memory = gib(name.c_str());
+    CHECK((memory == 0 || (memory >= 256 && memory <= 4096)));
+  }
+}
+
 TEST_CASE("every NIC can be fed over PCIe") {
   for (const std::string& name : available_topologies(shipped())) {
     const TopologySpec spec = shipped_spec(name);

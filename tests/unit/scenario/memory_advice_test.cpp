@@ -91,6 +91,30 @@ TEST_CASE("expandable segments are tried where fragments would hold the request"
   CHECK(values(spec, "allocator.expandable_segments", shortage).empty());
 }
 
+TEST_CASE("CPU offload is tried last, and only where FSDP can") {
+  ScenarioSpec spec = model_scenario();
+  CHECK(values(spec, "training.cpu_offload") == Values{"true"});
+  CHECK(changes_to_try(spec, {}).back().front().key == "training.cpu_offload");
+  spec.training.cpu_offload = true;
+  CHECK(values(spec, "training.cpu_offload").empty());
+  spec.training.cpu_offload = false;
+  spec.training.strategy = training::Strategy::zero3;
+  CHECK(values(spec, "training.cpu_offload").empty());
+}
+
+TEST_CASE("short host memory is met with what leaves less on each host") {
+  ScenarioSpec spec = model_scenario();
+  spec.training.cpu_offload = true;
+  OutOfMemoryResult shortage;
+  shortage.on_host = true;
+  CHECK(values(spec, "cluster.nodes", shortage).front() == "3");
+  CHECK(values(spec, "training.master_dtype", shortage) == Values{"bf16"});
+  CHECK(values(spec, "training.cpu_offload", shortage) == Values{"false"});
+  CHECK(values(spec, "workload.micro_batch_size", shortage).empty());
+  spec.training.sharding = training::Sharding::hybrid_shard;
+  CHECK(values(spec, "training.sharding", shortage) == Values{"full_shard"});
+}
+
 TEST_CASE("a workload without a model has nothing to change") {
   ScenarioSpec spec = model_scenario();
   spec.workload.model.reset();

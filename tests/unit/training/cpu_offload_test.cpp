@@ -81,6 +81,63 @@ TEST_CASE("FSDP2 waits at once for a gradient that the CPU adds to another") {
   CHECK(waits(2) == 2 * (1 + blocks));
 }
 
+std::int64_t on_host(const cuda::Program& program, MemoryKind kind) {
+  return program.host_memory[static_cast<std::size_t>(kind)].count;
+}
+
+TEST_CASE("shards, gradients and Adam's two moments lie in host memory, in the master type") {
+  constexpr std::int64_t elements = (1 + blocks) * shard;  // powers of two: no block is rounded
+  for (const Strategy strategy : {Strategy::fsdp1, Strategy::fsdp2}) {
+    for (const auto master : {ElementType::fp32, ElementType::bf16}) {
+      TrainingSpec spec = offloaded(strategy);
+      spec.master_dtype = master;
+      const cuda::Program made = program(spec, gpu::DataType::bf16, 2);
+      const std::int64_t bytes = elements * (master == ElementType::fp32 ? 4 : 2);
+      CHECK(on_host(made, MemoryKind::parameters) == bytes);
+      CHECK(on_host(made, MemoryKind::gradients) == bytes);
+      CHECK(on_host(made, MemoryKind::optimizer) == 2 * bytes);
+      CHECK(on_host(made, MemoryKind::activations) == 0);
+    }
+  }
+}
+
+TEST_CASE("plain SGD has no state to keep on the host, and without offload nothing is there") {
+  for (const Strategy strategy : {Strategy::fsdp1, Strategy::fsdp2}) {
+    TrainingSpec spec = offloaded(strategy);
+    spec.optimizer = OptimizerKind::sgd;
+    CHECK(on_host(program(spec), MemoryKind::optimizer) == 0);
+    CHECK(on_host(program(spec), MemoryKind::parameters) > 0);
+    spec.cpu_offload = false;
+    CHECK(program(spec).host_memory == cuda::BytesByKind{});
+  }
+}
+
+TEST_CASE("pinned blocks grow to powers of two: FSDP2's tensor by tensor, FSDP1's as one") {
+  // Each block: two tensors of 24 rows of 1,024 elements, of which a rank of 8 has 3 rows.
+  const auto made = [](Strategy strategy) {
+    const TrainingSpec spec = offloaded(strategy);
+    SizedWorkload workload(1, 16, 24);
+    return record_program(spec, workload, group_sizes(spec, ranks, ranks).value(), 1, 1);
+  };
+  constexpr std::int64_t row = 4 * 1024;
+  constexpr std::int64_t root = 2 * row;
+  const cuda::Program per_parameter = made(Strategy::fsdp2);
+  CHECK(on_host(per_parameter, MemoryKind::parameters) == root + 2 * 4 * row);
+  CHECK(on_host(per_parameter, MemoryKind::gradients) == root + 2 * 4 * row);
+  CHECK(on_host(per_parameter, MemoryKind::optimizer) == 2 * (root + 2 * 3 * row));
+  const cuda::Program flat = made(Strategy::fsdp1);
+  CHECK(on_host(flat, MemoryKind::parameters) == root + 8 * row);
+  CHECK(on_host(flat, MemoryKind::optimizer) == 2 * (root + 6 * row));
+}
+
+TEST_CASE("models larger than any host are counted without an overflow") {
+  SizedWorkload workload(blocks, std::int64_t{1} << 40, std::int64_t{1} << 40);
+  const TrainingSpec spec = offloaded(Strategy::fsdp2);
+  const cuda::Program made = record_program(spec, workload, group_sizes(spec, 1, 1).value(), 1, 1);
+  CHECK(on_host(made, MemoryKind::parameters) == std::int64_t{1} << 50);
+  CHECK(on_host(made, MemoryKind::optimizer) == std::int64_t{1} << 50);
+}
+
 TEST_CASE("a world of one rank offloads, too") {
   TrainingSpec spec = offloaded(Strategy::fsdp1);
   SizedWorkload workload(blocks, 16, 8);
