@@ -17,8 +17,11 @@ inline int launches_of(const KernelSpec& kernel) {
   return work != nullptr ? std::max(1, work->launches) : 1;
 }
 
-/// The nearest whole number to x >= 0, halves up; std::llround without the call.
+/// The nearest whole number to x >= 0, halves up, of what is in range; std::llround without the
+/// call.
 inline std::int64_t nearest(double x) {
+  constexpr double most = 9.2e18;
+  x = std::min(x, most);
   const auto whole = static_cast<std::int64_t>(x);
   return whole + (x - static_cast<double>(whole) >= 0.5 ? 1 : 0);
 }

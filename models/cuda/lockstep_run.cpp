@@ -16,6 +16,26 @@ constexpr std::size_t tile_ranks = 64;
 constexpr std::uint32_t none = UINT32_MAX;
 constexpr std::int64_t never = INT64_MAX;
 
+/// Times are added as bare numbers here, which 9.2e6 s would overflow: the runs of programs that
+/// keep a rank busy for days go event by event, where sums stay in range.
+bool sums_stay_in_range(const LockstepPlan& plan, const Program& program,
+                        const std::vector<RankSetup>& ranks) {
+  constexpr double most_seconds = 1e6;
+  double slowdown = 1;
+  for (const RankSetup& one : ranks) slowdown = std::max(slowdown, one.compute_slowdown);
+  double seconds = 0;
+  for (const LockstepStep& step : plan.steps) {
+    seconds += step.time.seconds();
+    if (step.code != LockstepCode::kernel) continue;
+    SimTime longest{};
+    for (const auto& times : ranks.front().kernel_times->by_load) {
+      longest = std::max(longest, times[program.ops[step.index].index]);
+    }
+    seconds += longest.seconds() * slowdown;
+  }
+  return seconds < most_seconds;
+}
+
 }  // namespace
 
 /// The state of some ranks: each value a row of numbers, one a rank.
@@ -46,6 +66,7 @@ std::unique_ptr<LockstepRun> LockstepRun::make(const RuntimeSpec& spec,
   if (first.program->collectives.empty()) return nullptr;
   auto plan = plan_lockstep(*first.program, spec, first.device_calls);
   if (!plan || plan->collectives.empty()) return nullptr;
+  if (!sums_stay_in_range(*plan, *first.program, ranks)) return nullptr;
   const CommunicatorId id =
       first.program->collectives[first.program->ops[plan->collectives[0]].index].communicator;
   for (std::uint32_t slot = 0; slot < ranks.size(); ++slot) {

@@ -29,7 +29,7 @@ bool Simulation::State::advance_lockstep() {
     flows.reset_statistics();
     statistics_begin = queue.now();
   }
-  if (lockstep->advance()) return !violated();
+  if (lockstep->advance()) return !violated() && now() <= latest_moment;
   if (!lockstep->finished() || violated()) return false;
   replay_some();
   return true;
