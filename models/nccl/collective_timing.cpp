@@ -196,7 +196,6 @@ FlowTiming message_timing(const TimingConstants& constants, CollectiveKind kind,
   made.flow_bytes = part * p.wire_factor;  // the pattern's weights count the peers
   const double rate = wire_gbps(t) * constants.message_efficiency;
   made.latency_us = constants.message_start_us[protocol];
-  if (all_pairs) made.latency_us += us_of(part, constants.own_copy_gbps);
   if (t.nodes > 1) {
     const double remote = all_pairs ? t.ranks - static_cast<double>(t.ranks) / t.nodes : 1;
     made.latency_us += between_us(constants, p, *t.traffic, part * p.wire_factor) +
@@ -209,6 +208,12 @@ FlowTiming message_timing(const TimingConstants& constants, CollectiveKind kind,
       made.latency_us += constants.message_fill * us_of(std::min(part, most), rate);
     }
     made.limit(rate);
+  }
+  if (all_pairs) {
+    // The copy of a rank's own part recurs with the data: it belongs to the flow.
+    const double copying = us_of(part, constants.own_copy_gbps);
+    const double whole = us_of(made.flow_bytes, made.cap_gbps) + copying;
+    made.limit(made.flow_bytes / std::max(whole, 1e-9) * 1e-3);
   }
   return made;
 }

@@ -21,6 +21,21 @@ bool agree(const CollectiveSpec& a, const CollectiveSpec& b) {
   return a.kind == b.kind && a.bytes == b.bytes && a.type == b.type && a.fixed_time == b.fixed_time;
 }
 
+/// Where flows compete, links are shared by connections: a byte of a ring goes by one of some 16
+/// channels, a byte for a peer by one of two (NCCL's plans for H100), so that of a full link one
+/// pair of GPUs gets what a channel of each gets. Without this a flow's rate would be compared with
+/// others' in units of its own: a peer's bytes against all bytes of a ring, which a NIC sees an
+/// eighth of. Powers of two, so that a flow alone takes the same time to the bit.
+double share_beside_rings(cuda::CollectiveKind kind) {
+  switch (kind) {
+    case cuda::CollectiveKind::alltoall:
+    case cuda::CollectiveKind::sendrecv:
+      return 2.0 / 16;
+    default:
+      return 1;
+  }
+}
+
 std::string_view name_of(gpu::DataType type) {
   switch (type) {
     case gpu::DataType::fp32:
@@ -107,8 +122,9 @@ std::optional<RingBackend::Moving> RingBackend::slowest_moving() const {
   std::optional<Moving> slowest;
   for (const Instance& in : instances_) {
     if (!in.flow) continue;
-    const simcore::BitRate rate = flows_.rate(*in.flow);
+    simcore::BitRate rate = flows_.rate(*in.flow);
     if (rate.bytes_per_second <= 0) continue;
+    if (in.running != nullptr) rate.bytes_per_second *= in.running->share;
     if (slowest && !(rate < slowest->rate)) continue;
     slowest = Moving{in.spec.role, in.record.spec, rate, slowest_link(in)};
   }
@@ -188,7 +204,7 @@ void RingBackend::begin(std::uint32_t instance) {
   in.record.algorithm = timing.algorithm;
   in.record.protocol = timing.protocol;
   in.record.channels = timing.channels;
-  in.record.flow_bytes = timing.flow_bytes;
+  in.record.flow_bytes = timing.flow_bytes / in.running->share;
   in.record.data_start = queue_.now() + timing.latency;
   const bool moves = timing.traffic != nullptr && timing.flow_bytes > 0;
   queue_.schedule(in.record.data_start, *this, moves ? data_event : end_event, instance);
@@ -213,9 +229,9 @@ const RingBackend::Prepared* RingBackend::find_timing(std::uint32_t instance,
     fail(instance, std::move(timing.error()));
     return nullptr;
   }
-  Prepared prepared{*timing, 0};
+  Prepared prepared{*timing, 0, share_beside_rings(spec.kind)};
   if (timing->traffic != nullptr) {
-    const auto links = links_of(in, *timing->traffic);
+    const auto links = links_of(in, *timing->traffic, prepared.share);
     if (!links) {
       fail(instance, links.error());
       return nullptr;
@@ -227,8 +243,9 @@ const RingBackend::Prepared* RingBackend::find_timing(std::uint32_t instance,
 
 /// The links of all groups that move in lockstep, where the first group's are those of `traffic`.
 std::expected<network::LinkSetId, NoRoute> RingBackend::links_of(Instance& in,
-                                                                 const Traffic& traffic) {
-  if (in.others.empty()) return flows_.add_link_set(traffic.uses);
+                                                                 const Traffic& traffic,
+                                                                 double share) {
+  if (in.others.empty() && share == 1) return flows_.add_link_set(traffic.uses);
   const Pattern pattern = *in.plan->pattern_of(traffic);
   std::vector<network::LinkUse> all = traffic.uses;
   for (CommunicatorPlan& other : in.others) {
@@ -246,6 +263,7 @@ std::expected<network::LinkSetId, NoRoute> RingBackend::links_of(Instance& in,
       summed.back().weight += use.weight;
     }
   }
+  for (network::LinkUse& use : summed) use.weight *= share;
   return flows_.add_link_set(summed);
 }
 
@@ -253,8 +271,9 @@ void RingBackend::start_data(std::uint32_t instance) {
   Instance& in = instances_[instance];
   if (in.running == nullptr) return;  // an outage has left it without a way
   const Prepared& running = *in.running;
+  const simcore::BitRate cap{running.timing.cap.bytes_per_second / running.share};
   in.flow =
-      flows_.start(running.links, running.timing.flow_bytes, running.timing.cap, *this, instance);
+      flows_.start(running.links, running.timing.flow_bytes / running.share, cap, *this, instance);
 }
 
 void RingBackend::outages_changed(const network::LinkOutages& outages) {

@@ -128,6 +128,7 @@ class RingBackend final : public cuda::CollectiveBackend,
   struct Prepared {
     CollectiveTiming timing;
     network::LinkSetId links = 0;
+    double share = 1;  ///< of a link, beside a ring's: bytes of the flow per byte of the network's
   };
   using Key = std::tuple<cuda::CollectiveKind, std::int64_t, gpu::DataType>;
   struct Instance {
@@ -151,7 +152,8 @@ class RingBackend final : public cuda::CollectiveBackend,
   void start_data(std::uint32_t instance);
   void finish(std::uint32_t instance);
   void go_around(std::uint32_t instance);
-  std::expected<network::LinkSetId, NoRoute> links_of(Instance& in, const Traffic& traffic);
+  std::expected<network::LinkSetId, NoRoute> links_of(Instance& in, const Traffic& traffic,
+                                                      double share);
   const Prepared* find_timing(std::uint32_t instance, const cuda::CollectiveSpec& spec);
   bool may_have_no_route() const;
   std::optional<network::LinkId> slowest_link(const Instance& in) const;
