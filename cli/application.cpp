@@ -84,7 +84,9 @@ int refuse_word(const CommandLine& line, const std::string& word) {
   std::string text = option    ? fmt::format("there is no option '{}'", name)
                      : command ? fmt::format("there is no command '{}'", name)
                                : fmt::format("'{}' is one argument too many", name);
-  if (!near.empty()) {
+  if (word == "--") {
+    text += "; a file whose name begins with '-' is written ./-NAME";
+  } else if (!near.empty()) {
     text += simcore::did_you_mean(near);
   } else if (command) {
     text += fmt::format(": expected one of {}", fmt::join(known, ", "));
@@ -121,6 +123,13 @@ int refuse_usage(const CommandLine& line, const CLI::ParseError& error) {
     text.resize(text.size() - missing.size());
     text.replace(at, one.size(), "expected ");
   }
+  const auto reword = [&text](std::string_view theirs, std::string_view ours) {
+    if (const auto at = text.find(theirs); at != std::string::npos) {
+      text.replace(at, theirs.size(), ours);
+    }
+  };
+  reword(": At Most ", ": expected at most ");
+  reword(" required but received ", ", found ");
   if (!text.ends_with('?')) text += fmt::format("; {} --help lists what there is", page.path);
   std::cerr << fmt::format("{}: {}\n", page.path, text);
   return 2;

@@ -258,7 +258,11 @@ class QuizCommand {
     const bool terminal = isatty(STDOUT_FILENO) == 1;
     quiz::Console made;
     made.write = [](const std::string& text) { std::cout << text << std::flush; };
-    made.read_line = [&input] { return input.read_line(); };
+    made.read_line = [&input]() -> std::optional<std::string> {
+      std::cout.flush();
+      if (!std::cout) return std::nullopt;  // nobody reads the questions
+      return input.read_line();
+    };
     made.seconds = [] {
       const auto now = std::chrono::steady_clock::now().time_since_epoch();
       return std::chrono::duration<double>(now).count();

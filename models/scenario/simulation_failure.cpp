@@ -243,10 +243,12 @@ std::optional<RunFailure> Simulation::State::failure() const {
   RunFailure failure{"deadlock: nothing can go on", {}, {}};
   if (outrun) {
     failure.kind = FailureKind::too_long;
+    const JobPlan& busy = experiment.others[*outrun];
     failure.message = fmt::format(
-        "'{}' does {} steps beside the scenario's own job while that does none: too many to "
-        "simulate",
-        experiment.others[*outrun].name, endless_steps);
+        "'{}' does {} {} beside the scenario's own job while that does no step: too many to "
+        "simulate{}",
+        busy.name, endless_steps, busy.background ? "exchanges" : "steps",
+        busy.background ? "; more bytes an exchange, or a longer gap, make them fewer" : "");
     return failure;
   }
   const std::optional<std::uint32_t> broken = failed_of(0);

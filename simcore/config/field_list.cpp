@@ -100,6 +100,10 @@ bool FieldList::report_unknown(const ConfigEntry& entry, ReadContext& context) c
   for (const FieldEntry& field : entries_) keys.emplace_back(field.key);
   std::string near = likely_key(entry.key, keys, context);
   std::string message = "unknown key " + quote(entry.key);
+  if (near == entry.key) {
+    message += ", which belongs to the top level; the keys here are ";
+    return context.error_at(entry.where, fmt::format("{}{}", message, fmt::join(keys, ", ")));
+  }
   if (near.empty()) message += fmt::format("; the keys here are {}", fmt::join(keys, ", "));
   return context.error_at(entry.where, message, std::move(near));
 }
