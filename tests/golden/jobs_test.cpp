@@ -3,6 +3,7 @@
 #include <string>
 
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/golden/program.hpp"
 
@@ -72,6 +73,43 @@ TEST_CASE("jobs have names, each its own") {
   CHECK(named("a", "a").status == 2);
   CHECK(has(named("a", "a").messages, "a second job is called 'a'"));
   CHECK(named("a", "\"\"").status == 2);
+}
+
+/// Step in seconds of Llama 2 7B on two nodes beside background traffic.
+double step_beside(const std::string& background) {
+  const ProgramRun run = run_program(
+      "run fsdp2-llama-2-7b-4xdgx-h100 --quiet --json - --check --set cluster.nodes=2 "
+      "--set 'background=" +
+      background + "'");
+  REQUIRE_MESSAGE(run.status == 0, run.messages);
+  return nlohmann::json::parse(run.output)["step"]["time_s"];
+}
+
+TEST_CASE("traffic takes from a job what its volume says, in one exchange or in several") {
+  for (const char* pattern : {"alltoall", "sendrecv"}) {
+    CAPTURE(pattern);
+    const auto entry = [&](const char* bytes, const char* name) {
+      return std::string("{name: ") + name + ", bytes: " + bytes + ", pattern: " + pattern + "}";
+    };
+    const double alone = step_beside("[]");
+    const double one = step_beside("[" + entry("2 GiB", "a") + "]");
+    const double two = step_beside("[" + entry("1 GiB", "a") + ", " + entry("1 GiB", "b") + "]");
+    const double three = step_beside("[" + entry("1 GiB", "a") + ", " + entry("1 GiB", "b") + ", " +
+                                     entry("1 GiB", "c") + "]");
+    CHECK(one > alone);
+    CHECK(two > one);
+    CHECK(two < 3 * one);
+    CHECK(three < 2 * two);
+    // Longer exchanges leave fewer pauses; one of any length takes no less.
+    double before = one;
+    for (const char* bytes : {"100 GiB", "10 TiB", "1000 TiB"}) {
+      CAPTURE(bytes);
+      const double longer = step_beside("[" + entry(bytes, "a") + "]");
+      CHECK(longer > 0.99 * before);
+      before = longer;
+    }
+    CHECK(before < 1.1 * one);
+  }
 }
 
 }  // namespace

@@ -94,7 +94,10 @@ TEST_CASE("a step that does not fit ends with status 1 and says what was asked f
 
 TEST_CASE("times beyond the range end with status 1, and never wrap round to a short step") {
   for (const char* change :
-       {"cpu.hook='40 h'", "'perturb=[{link: \"leaf[0]\", bandwidth: 0.0000001 %}]'"}) {
+       {"cpu.hook='40 h'", "'perturb=[{link: \"leaf[0]\", bandwidth: 0.0000001 %}]'",
+        "cpu.host_link='1 B/s' --set training.cpu_offload=true",
+        "cpu.host_link='1e-300 B/s' --set training.cpu_offload=true",
+        "cpu.host_link='1 B/s' --set training.cpu_offload=true --exact-ranks"}) {
     CAPTURE(change);
     const ProgramRun run = run_program("run " + first + " --quiet --set " + change);
     CHECK(run.status == 1);
