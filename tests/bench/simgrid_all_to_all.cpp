@@ -6,6 +6,7 @@
 // that starts all its communications and waits; `mailbox`: senders and receivers. The fastest
 // settings found: no TCP window, no cross traffic, latencies 0, raw contexts (given on the command
 // line by compare_simgrid.py). Prints flows, CPU seconds and the last completion.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -56,7 +57,7 @@ int main(int argc, char** argv) {
   const std::string mode = argv[3];
   const std::clock_t begin = std::clock();
   const std::vector<sg4::Host*> host = build(hosts);
-  const auto count = static_cast<std::size_t>(hosts);
+  const auto count = static_cast<std::size_t>(std::max(hosts, 1));
   std::vector<double> sizes(count * count, 0);
   std::vector<double> ends(count * count, 0);
   bench::Sizes next(jittered);

@@ -27,6 +27,7 @@ const scenario::CollectiveRules& rules() {
 
 bool all_small(const scenario::CollectiveTables& tables) {
   constexpr std::int64_t most_nodes = 4;
+  constexpr std::int64_t most_nics = 16;  // NCCL's search tries them all
   const auto& columns = tables.tables.columns();
   for (std::size_t row = 0; row < tables.tables.rows(); ++row) {
     scenario::TableFacts facts;
@@ -40,7 +41,8 @@ bool all_small(const scenario::CollectiveTables& tables) {
     const auto mapped = scenario::map_table(facts, rules());
     if (!mapped) require(!mapped.error().empty(), "a refusal without a reason");
     if (mapped &&
-        (mapped->cluster.nodes > most_nodes || mapped->cluster.gpus_per_node.value_or(8) > 8)) {
+        (mapped->cluster.nodes > most_nodes || mapped->cluster.gpus_per_node.value_or(8) > 8 ||
+         mapped->cluster.nics.count.value_or(0) > most_nics)) {
       return false;
     }
   }

@@ -26,7 +26,9 @@ void plan_graph_xml(std::string_view input) {
     if (!cluster) continue;
     require(nlohmann::json::accept(scenario::topology_json(*cluster)), "a listing that is no JSON");
     auto run = scenario::CollectiveRun::make(*cluster);
-    if (run) (void)run->run({}, 1 << 16);
+    if (!run) continue;
+    const auto row = run->run({}, 1 << 16);
+    require(row || !row.error().empty(), "a refusal without a reason");
   }
 }
 

@@ -46,7 +46,10 @@ void read_settings(std::string_view input) {
       scenario::cost_of(result, *prices);
     }
   }
-  if (const auto rules = read<scenario::MappingRules>(*root)) rules->figure("reserved");
+  if (const auto rules = read<scenario::MappingRules>(*root)) {
+    const auto figure = rules->figure("reserved");
+    require(figure || !figure.error().empty(), "a refusal without a reason");
+  }
   read<scenario::CollectiveRules>(*root);
   read<gpu::GpuSpec>(*root);
   if (const auto model = read<training::ModelSpec>(*root)) training::resolve(*model, 4096);

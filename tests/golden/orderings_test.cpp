@@ -142,11 +142,11 @@ TEST_CASE("backward prefetch before the gradient is faster than after, and that 
   // Y. Zhao et al., "PyTorch FSDP: Experiences on Scaling Fully Sharded Data Parallel", VLDB 2023
   // (arXiv 2304.11277), 5.3: about 18 % more TFLOP/s from prefetching in backward, for GPT-175B in
   // bf16 on A100s of 80 GB. Their nodes have 2 Tbit/s, these 1.6.
-  const auto with = [](const std::string& when) {
+  const std::string model =
+      "workload.model={family: gpt, layers: 96, hidden: 12288, heads: 96, vocabulary: 50000}";
+  const auto with = [&model](const std::string& when) {
     return throughput("fsdp1-mpt-7b-1xdgx-a100",
-                      Settings{"cluster.topology=oci-a100-80gb", "cluster.nodes=16",
-                               "workload.model={family: gpt, layers: 96, hidden: 12288, heads: 96, "
-                               "vocabulary: 50000}",
+                      Settings{"cluster.topology=oci-a100-80gb", "cluster.nodes=16", model,
                                "workload.micro_batch_size=1", "training.reduce_dtype=bf16",
                                "training.backward_prefetch=" + when});
   };

@@ -160,7 +160,7 @@ TEST_CASE(
   CHECK(run_program("validate --reference " + log).status == 1);
   for (const std::string wrong : {"nan", "-5", "inf"}) {
     CAPTURE(wrong);
-    const std::size_t cell = text.find(",", text.find(",send,") + 6) + 1;
+    const std::size_t cell = text.find(',', text.find(",send,") + 6) + 1;
     std::string changed = text;
     changed.replace(cell, text.find('\n', cell) - cell, wrong);
     std::ofstream(log) << changed;

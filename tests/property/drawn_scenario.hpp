@@ -78,7 +78,7 @@ inline std::string random_scenario(std::uint64_t seed) {
         text += fmt::format("  - {{rank: {}, pause: {{at: {} ms, length: {} us}}}}\n", rank,
                             random.below(80), 100 + random.below(9000));
         break;
-      case 5:
+      default:
         if (random.below(3) > 0) break;
         text += fmt::format("  - {{jitter: {{compute: 3 %}}, rank: {}, seed: {}}}\n", rank, seed);
         break;

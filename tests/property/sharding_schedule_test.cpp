@@ -276,7 +276,7 @@ class LimiterOnPaper {
       events_.push_back(named("bwd", block));
       if (policy == BackwardPrefetchPolicy::post && block > 0) ask(std::to_string(block - 1));
     }
-    events_.push_back("bwdR");
+    events_.emplace_back("bwdR");
   }
 
   const DrawnRun& run_;

@@ -20,7 +20,7 @@ namespace {
 using scenario::Shard;
 using Variables = std::map<std::string, std::string>;
 
-Environment environment(Variables variables) {
+Environment environment(const Variables& variables) {
   return [variables](const char* name) -> std::optional<std::string> {
     const auto found = variables.find(name);
     if (found == variables.end()) return std::nullopt;

@@ -338,10 +338,10 @@ TEST_CASE("NCCL_NET=Socket: data pass the CPU, as fast as its threads copy") {
   const SetUpCluster slow("dgx-h100", 2, sockets);
   CHECK(slow.on_links(network::LinkKind::pcie) > plain.on_links(network::LinkKind::pcie));
   // An all-reduce of 16 ranks puts 1.875 bytes on the NICs for each byte; eight proxies a node.
-  const double GB = static_cast<double>(GiB);
+  const auto bytes = static_cast<double>(GiB);
   const double us = all_reduce_us("dgx-h100", 2, sockets);
-  CHECK(us > 1.875 * GB / (8 * 1.6e3) * 0.99);
-  CHECK(us < 1.875 * GB / (8 * 1.6e3) * 2.5);
+  CHECK(us > 1.875 * bytes / (8 * 1.6e3) * 0.99);
+  CHECK(us < 1.875 * bytes / (8 * 1.6e3) * 2.5);
   const double faster =
       all_reduce_us("dgx-h100", 2, {{"NCCL_NET", "Socket"}, {"NCCL_SOCKET_NTHREADS", "4"}});
   CHECK(us / faster > 3);

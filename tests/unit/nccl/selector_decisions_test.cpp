@@ -48,13 +48,14 @@ int available(const TuningTable& table) {
 
 TEST_CASE("collectives get as many channels as NCCL lays") {
   Comparison comparison;
-  for (const auto& [key, system] : read_systems()) {
+  for (const auto& one : read_systems()) {
+    const auto& system = one.second;
     const int channels =
         channel_counts(system.inputs, tuning_constants(system.inputs.communicator.version), {})
             .collective;
-    comparison.row(channels == system.collective_channels, [&] {
-      return fmt::format("{}: {} channels, NCCL {}", words(key), channels,
-                         system.collective_channels);
+    comparison.row(channels == system.collective_channels, [channels, &one] {
+      return fmt::format("{}: {} channels, NCCL {}", words(one.first), channels,
+                         one.second.collective_channels);
     });
   }
   hold(comparison, 700);
@@ -83,10 +84,12 @@ TEST_CASE("latencies, bandwidths and threads are NCCL's, and nothing else is ava
                          name(algorithm), name(protocol), cell.latency_us, cell.bandwidth_gbps);
     });
   }
-  for (const auto& [key, entry] : tables) {
-    comparison.row(available(entry.first) == entry.second, [&] {
-      return fmt::format("{}: {} pairs available, NCCL {}", words(key), available(entry.first),
-                         entry.second);
+  for (const auto& one : tables) {
+    const auto& [made, expected] = one.second;
+    const auto found = available(made);
+    comparison.row(found == expected, [&found, &one] {
+      return fmt::format("{}: {} pairs available, NCCL {}", words(one.first), found,
+                         one.second.second);
     });
   }
   hold(comparison, 5'000);

@@ -43,8 +43,7 @@ TEST_CASE("GIFT has eight questions with one right and three wrong options, all 
 }
 
 TEST_CASE("GIFT's own characters are escaped in texts") {
-  QuestionBank bank = shipped_bank();
-  Words words = bank.words.at("en");
+  Words words = shipped_bank().words.at("en");
   words.questions.at("q1").ask = "a = {b} ~ c # d : e \\ f\ng";
   const std::string gift = to_gift(answered(), words);
   CHECK(gift.find("a \\= \\{b\\} \\~ c \\# d \\: e \\\\ f\\ng") != std::string::npos);

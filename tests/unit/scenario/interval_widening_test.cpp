@@ -66,7 +66,7 @@ TEST_CASE("what the spread of runs gives to a slope by itself is no drift") {
 TEST_CASE("drift with parameters is between the models of a source") {
   ResidualTable table;
   for (const int doublings : {0, 1, 2}) {
-    Residual row = residual("a", std::string(1, static_cast<char>('k' + doublings)).c_str(),
+    Residual row = residual("a", std::string(1, static_cast<char>('k' + doublings)),
                             std::exp(-0.03 * doublings));
     row.run.parameters <<= doublings;
     table.rows.push_back(row);

@@ -54,7 +54,7 @@ TEST_CASE("a property has description, default and the limits that the reader en
   CHECK(properties["sizes"]["default"] == Json::array({1, 2}));
   CHECK(properties["env"]["additionalProperties"]["type"] ==
         Json::array({"string", "number", "boolean"}));
-  const Json cluster = properties["cluster"];
+  const Json& cluster = properties["cluster"];
   CHECK(cluster["properties"]["nodes"]["minimum"] == 1);
   CHECK(cluster["properties"]["topology"]["examples"] == Json::array({"dgx-h100"}));
   CHECK_FALSE(cluster["properties"]["limit"].contains("default"));

@@ -34,11 +34,11 @@ TEST_CASE("embedding and head are gathered as they are reached, and the head onl
   const std::vector<std::string> names = gathers(record(with_parts()).back());
   std::vector<std::string> expected{"AGE"};
   for (int block = 0; block < blocks; ++block) expected.push_back("AG" + std::to_string(block));
-  expected.push_back("AGH");
+  expected.emplace_back("AGH");
   for (int block = blocks - 1; block >= 0; --block) {
     expected.push_back("AG" + std::to_string(block));
   }
-  expected.push_back("AGE");
+  expected.emplace_back("AGE");
   CHECK(names == expected);
 }
 
