@@ -25,9 +25,8 @@ bool load_yaml(const ClusterRequest& request, const DataFolders& data, Collectiv
                simcore::Diagnostics& diagnostics) {
   auto topology = network::load_topology(request.topology, {data.topologies}, diagnostics);
   if (!topology) return false;
-  auto gpu =
-      gpu::load_gpu(topology->spec.gpu, {topology->file.parent_path() / "gpus", data.gpus()},
-                    diagnostics, topology->gpu_where);
+  auto gpu = gpu::load_gpu(topology->spec.gpu, {topology->file.parent_path() / "gpus", data.gpus()},
+                           diagnostics, topology->gpu_where);
   if (!gpu) return false;
   cluster.name = topology->spec.name;
   cluster.spec = std::move(topology->spec);
