@@ -259,7 +259,6 @@ class QuizCommand {
     quiz::Console made;
     made.write = [](const std::string& text) { std::cout << text << std::flush; };
     made.read_line = [&input]() -> std::optional<std::string> {
-      std::cout.flush();
       if (!std::cout) return std::nullopt;  // nobody reads the questions
       return input.read_line();
     };

@@ -21,8 +21,10 @@ struct CollectiveTiming {
   double flow_bytes = 0;             ///< on the wire, protocol's flags included
   const Traffic* traffic = nullptr;  ///< of the plan; null: nothing moves
   simcore::BitRate cap;              ///< in bytes of the flow; 0: none
-  std::string_view algorithm;        ///< "Ring", "NVLS"; text with static storage
-  std::string_view protocol;         ///< "LL", "LL128", "Simple"
+  /// The flow's rate where a link is full, for a ring's flow on it that reaches 1; a power of two.
+  double share = 1;
+  std::string_view algorithm;  ///< "Ring", "NVLS"; text with static storage
+  std::string_view protocol;   ///< "LL", "LL128", "Simple"
   int channels = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numbers>
 
 #include "models/nccl/chunk/pat_program.hpp"
 #include "models/nccl/ring_timing.hpp"
@@ -184,6 +185,12 @@ FlowTiming flow_timing(const TimingConstants& constants, CollectiveKind kind, co
 
 Protocol message_protocol(const TimingConstants& constants, double bytes) {
   return bytes <= constants.message_ll_bytes ? Protocol::ll : Protocol::simple;
+}
+
+double share_of_peer(double connections, double peers, double ring_channels) {
+  int exponent = 0;
+  const double mantissa = std::frexp(connections / peers / ring_channels, &exponent);
+  return std::ldexp(1, mantissa < std::numbers::sqrt2 / 2 ? exponent - 1 : exponent);
 }
 
 FlowTiming message_timing(const TimingConstants& constants, CollectiveKind kind,

@@ -147,6 +147,11 @@ FlowTiming flow_timing(const TimingConstants& constants, cuda::CollectiveKind ki
 /// LL for a message of few bytes, else Simple.
 Protocol message_protocol(const TimingConstants& constants, double bytes);
 
+/// Links are shared by connections: of a rank's `peers` each gets a share of `connections`, which
+/// work at a time, where all of a ring's bytes go by `ring_channels`. CollectiveTiming::share, to
+/// the nearest power of two, so that a flow alone takes the same time to the bit.
+double share_of_peer(double connections, double peers, double ring_channels);
+
 /// All-to-all and send-receive.
 FlowTiming message_timing(const TimingConstants& constants, cuda::CollectiveKind kind,
                           const TimedTransfer& transfer);

@@ -286,6 +286,10 @@ std::expected<CarriedOut, NoRoute> NcclModel::send_messages(const cuda::Collecti
   made.timing.protocol =
       name(message_protocol(constants_, transfer.bytes / (in_parts ? plan.ranks() : 1)));
   made.timing.channels = rules.channels;
+  const int peers = in_parts ? plan.ranks() - 1 : 1;
+  const int connections = std::min(peers * rules.channels_per_peer, rules.channels);
+  const std::int64_t rings = planned.selector->schedule_inputs().channels.collective;
+  made.timing.share = share_of_peer(connections, peers, static_cast<double>(rings));
   return made;
 }
 

@@ -21,21 +21,6 @@ bool agree(const CollectiveSpec& a, const CollectiveSpec& b) {
   return a.kind == b.kind && a.bytes == b.bytes && a.type == b.type && a.fixed_time == b.fixed_time;
 }
 
-/// Where flows compete, links are shared by connections: a byte of a ring goes by one of some 16
-/// channels, a byte for a peer by one of two (NCCL's plans for H100), so that of a full link one
-/// pair of GPUs gets what a channel of each gets. Without this a flow's rate would be compared with
-/// others' in units of its own: a peer's bytes against all bytes of a ring, which a NIC sees an
-/// eighth of. Powers of two, so that a flow alone takes the same time to the bit.
-double share_beside_rings(cuda::CollectiveKind kind) {
-  switch (kind) {
-    case cuda::CollectiveKind::alltoall:
-    case cuda::CollectiveKind::sendrecv:
-      return 2.0 / 16;
-    default:
-      return 1;
-  }
-}
-
 std::string_view name_of(gpu::DataType type) {
   switch (type) {
     case gpu::DataType::fp32:
@@ -124,7 +109,7 @@ std::optional<RingBackend::Moving> RingBackend::slowest_moving() const {
     if (!in.flow) continue;
     simcore::BitRate rate = flows_.rate(*in.flow);
     if (rate.bytes_per_second <= 0) continue;
-    if (in.running != nullptr) rate.bytes_per_second *= in.running->share;
+    if (in.running != nullptr) rate.bytes_per_second *= in.running->timing.share;
     if (slowest && !(rate < slowest->rate)) continue;
     slowest = Moving{in.spec.role, in.record.spec, rate, slowest_link(in)};
   }
@@ -204,7 +189,7 @@ void RingBackend::begin(std::uint32_t instance) {
   in.record.algorithm = timing.algorithm;
   in.record.protocol = timing.protocol;
   in.record.channels = timing.channels;
-  in.record.flow_bytes = timing.flow_bytes / in.running->share;
+  in.record.flow_bytes = timing.flow_bytes / timing.share;
   in.record.data_start = queue_.now() + timing.latency;
   const bool moves = timing.traffic != nullptr && timing.flow_bytes > 0;
   queue_.schedule(in.record.data_start, *this, moves ? data_event : end_event, instance);
@@ -229,9 +214,10 @@ const RingBackend::Prepared* RingBackend::find_timing(std::uint32_t instance,
     fail(instance, std::move(timing.error()));
     return nullptr;
   }
-  Prepared prepared{*timing, 0, share_beside_rings(spec.kind)};
+  timing->share = in.shares.try_emplace(key, timing->share).first->second;
+  Prepared prepared{*timing, 0};
   if (timing->traffic != nullptr) {
-    const auto links = links_of(in, *timing->traffic, prepared.share);
+    const auto links = links_of(in, *timing->traffic, timing->share);
     if (!links) {
       fail(instance, links.error());
       return nullptr;
@@ -242,6 +228,8 @@ const RingBackend::Prepared* RingBackend::find_timing(std::uint32_t instance,
 }
 
 /// The links of all groups that move in lockstep, where the first group's are those of `traffic`.
+/// To the network a flow is so many bytes that its rate compares with a ring's: 1 / share of them
+/// for each of its own, with as much less weight.
 std::expected<network::LinkSetId, NoRoute> RingBackend::links_of(Instance& in,
                                                                  const Traffic& traffic,
                                                                  double share) {
@@ -270,10 +258,9 @@ std::expected<network::LinkSetId, NoRoute> RingBackend::links_of(Instance& in,
 void RingBackend::start_data(std::uint32_t instance) {
   Instance& in = instances_[instance];
   if (in.running == nullptr) return;  // an outage has left it without a way
-  const Prepared& running = *in.running;
-  const simcore::BitRate cap{running.timing.cap.bytes_per_second / running.share};
-  in.flow =
-      flows_.start(running.links, running.timing.flow_bytes / running.share, cap, *this, instance);
+  const CollectiveTiming& timing = in.running->timing;
+  const simcore::BitRate cap{timing.cap.bytes_per_second / timing.share};
+  in.flow = flows_.start(in.running->links, timing.flow_bytes / timing.share, cap, *this, instance);
 }
 
 void RingBackend::outages_changed(const network::LinkOutages& outages) {

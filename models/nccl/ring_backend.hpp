@@ -128,7 +128,6 @@ class RingBackend final : public cuda::CollectiveBackend,
   struct Prepared {
     CollectiveTiming timing;
     network::LinkSetId links = 0;
-    double share = 1;  ///< of a link, beside a ring's: bytes of the flow per byte of the network's
   };
   using Key = std::tuple<cuda::CollectiveKind, std::int64_t, gpu::DataType>;
   struct Instance {
@@ -137,6 +136,8 @@ class RingBackend final : public cuda::CollectiveBackend,
     /// Of the other groups: each finds its ways by itself, as it would alone.
     std::vector<CommunicatorPlan> others;
     std::map<Key, Prepared> prepared;
+    /// CollectiveTiming::share as first planned: a flow that goes around an outage keeps its units.
+    std::map<Key, double> shares;
     std::uint32_t arrived = 0;
     std::uint32_t first_member = 0;
     const Prepared* running = nullptr;    ///< null for a prescribed time

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <optional>
 
+#include "models/nccl/collective_timing.hpp"
+
 namespace shardsim::nccl {
 
 using cuda::CollectiveKind;
@@ -129,6 +131,11 @@ Candidate with_protocol(const ProtocolTuning& protocol, const Schedule& schedule
   made.timing.protocol = protocol.name;
   made.timing.channels = used_channels(protocol, std::min(most_channels, 2 * channels),
                                        schedule.data_bytes, plan.ranks());
+  if (schedule.messages) {
+    const int peers = schedule.pattern == Pattern::all_pairs ? plan.ranks() - 1 : 1;
+    const int most = 2 * channels;  // as many as rings have, two of them for a peer
+    made.timing.share = share_of_peer(std::min(2 * peers, most), peers, most);
+  }
   made.seconds = made.timing.latency.seconds() + schedule.data_bytes / rate;
   return made;
 }

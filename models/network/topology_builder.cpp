@@ -210,11 +210,11 @@ class Builder {
   void join_fabric() {
     const FabricSpec& fabric = spec_.fabric;
     if (fabric.kind == FabricKind::none || fabric.kind == FabricKind::links) return;
-    const std::size_t nodes = std::max<std::size_t>(nodes_per_switch(), 1);
+    const std::size_t per_switch = std::max<std::size_t>(nodes_per_switch(), 1);
     for (std::size_t n = 0; n < devices_.size(); ++n) {
       const NodeSpec& node = *plan(static_cast<Index>(n)).spec;
       for (std::size_t i = 0; i < devices_[n].nics.size(); ++i) {
-        const std::size_t leaf = n / nodes * rails() + i % rails();
+        const std::size_t leaf = n / per_switch * rails() + i % rails();
         join(devices_[n].nics[i], switches_[0][leaf], LinkKind::network, node.nics->link);
       }
     }

@@ -101,8 +101,8 @@ bool FieldList::report_unknown(const ConfigEntry& entry, ReadContext& context) c
   std::string near = likely_key(entry.key, keys, context);
   std::string message = "unknown key " + quote(entry.key);
   if (near == entry.key) {
-    message += ", which belongs to the top level; the keys here are ";
-    return context.error_at(entry.where, fmt::format("{}{}", message, fmt::join(keys, ", ")));
+    message += ", which belongs to the top level";
+    near.clear();
   }
   if (near.empty()) message += fmt::format("; the keys here are {}", fmt::join(keys, ", "));
   return context.error_at(entry.where, message, std::move(near));

@@ -75,12 +75,11 @@ TEST_CASE("jobs have names, each its own") {
   CHECK(named("a", "\"\"").status == 2);
 }
 
-/// Step in seconds of Llama 2 7B on two nodes beside background traffic.
-double step_beside(const std::string& background) {
-  const ProgramRun run = run_program(
-      "run fsdp2-llama-2-7b-4xdgx-h100 --quiet --json - --check --set cluster.nodes=2 "
-      "--set 'background=" +
-      background + "'");
+/// Step in seconds of Llama 2 7B beside background traffic.
+double step_beside(const std::string& background, int nodes = 2) {
+  const ProgramRun run =
+      run_program("run fsdp2-llama-2-7b-4xdgx-h100 --quiet --json - --check --set cluster.nodes=" +
+                  std::to_string(nodes) + " --set 'background=" + background + "'");
   REQUIRE_MESSAGE(run.status == 0, run.messages);
   return nlohmann::json::parse(run.output)["step"]["time_s"];
 }
@@ -109,6 +108,16 @@ TEST_CASE("traffic takes from a job what its volume says, in one exchange or in 
       before = longer;
     }
     CHECK(before < 1.1 * one);
+  }
+}
+
+TEST_CASE("a ring keeps a share of the links, however many peers the traffic beside it has") {
+  const std::string two = "[{name: a, bytes: 1 GiB}, {name: b, bytes: 1 GiB}]";
+  for (const int nodes : {2, 8, 32}) {
+    CAPTURE(nodes);
+    const double slower = step_beside(two, nodes) / step_beside("[]", nodes);
+    CHECK(slower > 1.5);
+    CHECK(slower < 6);
   }
 }
 

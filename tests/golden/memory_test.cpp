@@ -327,6 +327,7 @@ TEST_CASE("a point of a sweep whose host memory does not suffice fails, and is n
   const ProgramRun best =
       run_program("sweep " + offloaded_405b + "1 --over cluster.nodes=1,8 --best cluster.gpus");
   CHECK(best.status == 0);
+  CHECK_MESSAGE(best.output.find("1 ran, 1 out of memory") != std::string::npos, best.output);
   CHECK_MESSAGE(best.output.find("--set cluster.nodes=8") != std::string::npos, best.output);
 }
 

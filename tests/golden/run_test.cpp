@@ -105,6 +105,25 @@ TEST_CASE("times beyond the range end with status 1, and never wrap round to a s
   }
 }
 
+TEST_CASE("times beyond the range end a run of many exact ranks, and say where the ranks are") {
+  const std::string many = " --quiet --exact-ranks --set cluster.nodes=16 --set ";
+  for (const std::string& run :
+       {first + many + "cpu.host_link='1 B/s' --set training.cpu_offload=true",
+        first + many + "cpu.host_link='1e-300 B/s' --set training.cpu_offload=true",
+        first + many + "cpu.hook='40 h'",
+        shipped_scenario("textbook-fsdp2") + many +
+            "workload.explicit.optimizer='900 h' --set workload.explicit.copy_out='900 h'",
+        shipped_scenario("textbook-fsdp2") + many +
+            "workload.explicit.optimizer='900 h' --set 'perturb=[{rank: 3, compute_slowdown: "
+            "1000}]'"}) {
+    CAPTURE(run);
+    const ProgramRun made = run_program("run " + run);
+    CHECK(made.status == 1);
+    CHECK(made.messages.find("46 days") != std::string::npos);
+    CHECK_MESSAGE(made.messages.find("rank 0: the CPU") != std::string::npos, made.messages);
+  }
+}
+
 TEST_CASE("measured steps that differ are told apart from the one whose parts are shown") {
   const auto warnings = [](const std::string& rest) {
     const ProgramRun made = run_program("run " + first + " --quiet --json - " + rest);

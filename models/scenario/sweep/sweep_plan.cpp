@@ -141,15 +141,15 @@ std::optional<SweepPlan> plan_sweep(LoadedScenario base, std::vector<SweepAxis> 
   axes.insert(axes.end(), added.begin(), added.end());
   std::set<std::string> seen;
   bool good = true;
-  std::int64_t size = 1;
   double points = 1;
   for (const SweepAxis& axis : axes) {
-    good &= check_axis(base, axis, seen, diagnostics);
-    const auto values = std::max<std::int64_t>(static_cast<std::int64_t>(axis.size()), 1);
-    points *= static_cast<double>(values);
-    size = size > most_sweep_points / values ? most_sweep_points + 1 : size * values;
+    if (!check_axis(base, axis, seen, diagnostics)) {
+      good = false;
+      continue;
+    }
+    points *= static_cast<double>(axis.size());
   }
-  if (size > most_sweep_points) {
+  if (points > static_cast<double>(most_sweep_points)) {
     diagnostics.error({}, fmt::format("the axes have {:.4g} points, and a sweep has at most {}",
                                       points, most_sweep_points));
     good = false;

@@ -218,10 +218,9 @@ PointOutcome run_point(const SweepPlan& plan, std::int64_t index, const SweepSet
     experiment = build_experiment(std::move(*scenario), setting.experiment, diagnostics);
   }
   if (experiment && !diagnostics.has_errors()) {
-    if (setting.rehearse_memory) {
-      if (auto short_of_memory = rehearse(*experiment)) return std::move(*short_of_memory);
-    }
-    PointOutcome outcome = simulate(*experiment, setting);
+    auto short_of_memory = setting.rehearse_memory ? rehearse(*experiment) : std::nullopt;
+    PointOutcome outcome =
+        short_of_memory ? std::move(*short_of_memory) : simulate(*experiment, setting);
     outcome.notes = notes_of(diagnostics);
     if (setting.prices && !setting.prices->gpus.contains(outcome.result.gpu)) {
       outcome.notes.push_back(

@@ -179,4 +179,21 @@ TEST_CASE("more bytes never take less time, on any generation") {
   }
 }
 
+TEST_CASE("a peer has its part of the connections that work at a time, a power of two of a ring") {
+  CHECK(share_of_peer(2, 1, 16) == 1.0 / 8);
+  CHECK(share_of_peer(16, 1, 16) == 1);
+  CHECK(share_of_peer(32, 15, 16) == 1.0 / 8);
+  CHECK(share_of_peer(32, 63, 16) == 1.0 / 32);
+  CHECK(share_of_peer(3, 2, 1) == 2);  // nearer than 1 by the factor
+  CHECK(share_of_peer(1.4, 1, 1) == 1);
+  double before = 1;
+  for (int peers = 1; peers < 1000; ++peers) {
+    const double share = share_of_peer(8, peers, 8);
+    CHECK(share <= before);
+    CHECK(share * peers > 0.7);
+    CHECK(share * peers < 1.5);
+    before = share;
+  }
+}
+
 }  // namespace shardsim::nccl
