@@ -111,6 +111,7 @@ std::string unit_in_name(const std::string& operation) {
     const std::size_t dot = std::min(operation.find('.', from), operation.size());
     const std::string part = operation.substr(from, dot - from);
     if (from > 0 && all_digits(part)) return part;
+    if (from == 0 && dot < operation.size() && part == "root") return "R";
     from = dot + 1;
   }
   if (operation.size() < 2 || operation.find('.') != std::string::npos) return {};

@@ -58,8 +58,8 @@ std::vector<MemoryPoint> thin_out(const std::vector<MemoryPoint>& points, std::s
 std::vector<simcore::Bytes> memory_over_step(const std::vector<MemoryPoint>& points,
                                              simcore::SimTime step, int columns);
 
-/// Unit in the name of an operation: "31" of "layers.31.ffn_norm" and "AG31", "R" of "AGR"; empty
-/// for a name without one.
+/// Unit in the name of an operation: "31" of "layers.31.ffn_norm" and "AG31", "R" of
+/// "root.all_gather" and "AGR"; empty for a name without one.
 std::string unit_in_name(const std::string& operation);
 /// Name of the next kernel or collective from `op` on within its step; empty if there is none, as
 /// where the model is set up.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "models/training/ddp_buckets.hpp"
+#include "models/training/operation_names.hpp"
 
 namespace shardsim::training {
 
@@ -22,7 +23,7 @@ Ddp::Ddp(const TrainingSpec& spec, const GroupSizes&, UnitRecorder& recorder)
   if (finds_unused()) {
     set_registered_buckets();
   } else {
-    Bucket all{.name = "ARall", .place = BucketPlace::all};
+    Bucket all{.name = prescribed_ ? "ARall" : "parameters.all_reduce", .place = BucketPlace::all};
     for (std::size_t i = 0; i < parameters_.size(); ++i) all.parameters.push_back(i);
     set_buckets({std::move(all)});
   }
@@ -76,7 +77,8 @@ std::vector<Ddp::Bucket> Ddp::prescribed_buckets() const {
   std::vector<Bucket> buckets;
   buckets.push_back({.name = "ARhead", .place = BucketPlace::head});
   for (int block = recorder_.workload().blocks() - 1; block >= 0; --block) {
-    buckets.push_back({.name = "AR" + unit_name(block), .place = BucketPlace::block});
+    buckets.push_back({.name = recorder_.workload().unit_operation("all_reduce", block),
+                       .place = BucketPlace::block});
   }
   buckets.push_back({.name = "ARemb", .place = BucketPlace::embedding});
   return buckets;
@@ -100,7 +102,7 @@ std::vector<Ddp::Bucket> Ddp::buckets_of(const std::vector<std::size_t>& order) 
 
 void Ddp::name_and_set_buckets(std::vector<Bucket> buckets) {
   for (std::size_t i = 0; i < buckets.size(); ++i) {
-    buckets[i].name = "ARbucket" + std::to_string(i);
+    buckets[i].name = bucket_operation("all_reduce", i);
   }
   set_buckets(std::move(buckets));
 }
@@ -222,7 +224,8 @@ void Ddp::all_reduce_used_map() {
                                   .fixed_time = {},
                                   .cpu_cost = {}};
   program.wait_stream(nccl_stream_, UnitRecorder::compute);
-  program.launch(nccl_stream_, "ARused", recorder_.workload().bucket(BucketPlace::embedding, spec));
+  program.launch(nccl_stream_, "used_parameters.all_reduce",
+                 recorder_.workload().bucket(BucketPlace::embedding, spec));
   used_map_reduced_ = program.record_event(nccl_stream_);
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "models/training/explicit_workload_spec.hpp"
+#include "models/training/operation_names.hpp"
 #include "models/training/training_spec.hpp"
 #include "models/training/workload.hpp"
 
@@ -51,6 +52,9 @@ class ExplicitWorkload final : public Workload {
   cuda::CollectiveSpec collective_of(CollectiveRole role, std::span<const ParameterRef> parameters,
                                      cuda::CollectiveSpec spec) const override;
   cuda::CollectiveSpec bucket(BucketPlace place, cuda::CollectiveSpec spec) const override;
+  std::string unit_operation(std::string_view operation, int unit) const override {
+    return short_operation(operation, unit);
+  }
   simcore::SimTime hook_cost() const override { return {}; }
 
  private:

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "models/training/operation_names.hpp"
+
 namespace shardsim::training {
 
 using cuda::CollectiveKind;
@@ -110,7 +112,7 @@ bool Fsdp1::pre_unshard(Unit& unit) {
     const Bytes bytes = size_of(shard, master_type_);
     from_host = recorder_.allocate(bytes, pre_unshard_stream_, MemoryKind::communication_buffers,
                                    "shard from host");
-    recorder_.host_copy(pre_unshard_stream_, unit.index, "H2D", bytes);
+    recorder_.host_copy(pre_unshard_stream_, unit.index, "host_to_device", bytes);
   }
   unit.unsharded = !sharded_;
   if (!mixed_precision()) {
@@ -141,7 +143,7 @@ void Fsdp1::all_gather(Unit& unit) {
   const Bytes full = size_of(unit.sizes.padded_elements, compute_type_);
   unit.full_parameter = recorder_.allocate(full, unshard_stream_, MemoryKind::gathered_parameters,
                                            "flat_param" + unit_name(unit.index) + ".unsharded");
-  recorder_.collective(unshard_stream_, CollectiveRole::all_gather, unit.index, "AG",
+  recorder_.collective(unshard_stream_, CollectiveRole::all_gather, unit.index, "all_gather",
                        {.kind = CollectiveKind::all_gather,
                         .communicator = shard_communicator_,
                         .bytes = full,

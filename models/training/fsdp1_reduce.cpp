@@ -77,7 +77,8 @@ void Fsdp1::reduce_scatter(Unit& unit, const Buffer& gradient) {
       becomes_gradient ? MemoryKind::gradients : MemoryKind::communication_buffers,
       "reduce-scatter output");
   divide(post_backward_stream_, unit, sizes.padded_elements, predivide_, "predivide");
-  recorder_.collective(post_backward_stream_, CollectiveRole::reduce_scatter, unit.index, "RS",
+  recorder_.collective(post_backward_stream_, CollectiveRole::reduce_scatter, unit.index,
+                       "reduce_scatter",
                        {.kind = CollectiveKind::reduce_scatter,
                         .communicator = shard_communicator_,
                         .bytes = input,
@@ -89,7 +90,7 @@ void Fsdp1::reduce_scatter(Unit& unit, const Buffer& gradient) {
     stream = all_reduce_stream_;
     recorder_.program().wait_stream(all_reduce_stream_, post_backward_stream_);
     recorder_.record_stream(reduced, all_reduce_stream_);
-    recorder_.collective(all_reduce_stream_, CollectiveRole::all_reduce, unit.index, "AR",
+    recorder_.collective(all_reduce_stream_, CollectiveRole::all_reduce, unit.index, "all_reduce",
                          {.kind = CollectiveKind::all_reduce,
                           .communicator = replica_communicator_,
                           .bytes = size_of(sizes.shard_elements, reduce_type_),
@@ -117,7 +118,7 @@ void Fsdp1::store_gradient(Unit& unit, cuda::StreamId stream, Buffer reduced) {
     recorder_.record_stream(low_precision, stream);
     recorder_.release(low_precision);
   }
-  if (spec_.cpu_offload) recorder_.host_copy(stream, unit.index, "D2H", bytes);
+  if (spec_.cpu_offload) recorder_.host_copy(stream, unit.index, "device_to_host", bytes);
   if (!unit.sharded_gradient) {
     unit.sharded_gradient = reduced;
     return;
@@ -130,7 +131,7 @@ void Fsdp1::store_gradient(Unit& unit, cuda::StreamId stream, Buffer reduced) {
 void Fsdp1::reduce_whole(Unit& unit, Buffer gradient) {
   const std::int64_t elements = unit.sizes.elements;
   divide(post_backward_stream_, unit, elements, predivide_, "predivide");
-  recorder_.collective(post_backward_stream_, CollectiveRole::all_reduce, unit.index, "AR",
+  recorder_.collective(post_backward_stream_, CollectiveRole::all_reduce, unit.index, "all_reduce",
                        {.kind = CollectiveKind::all_reduce,
                         .communicator = shard_communicator_,
                         .bytes = size_of(elements, reduce_type_),
@@ -146,7 +147,8 @@ void Fsdp1::reduce_whole(Unit& unit, Buffer gradient) {
                    bytes + size_of(elements, reduce_type_));
   }
   if (spec_.cpu_offload) {
-    recorder_.host_copy(post_backward_stream_, unit.index, "D2H", size_of(elements, master_type_));
+    recorder_.host_copy(post_backward_stream_, unit.index, "device_to_host",
+                        size_of(elements, master_type_));
   }
   unit.unsharded_gradient = gradient;
   unit.unsharded_gradient_type = master_type_;

@@ -68,7 +68,8 @@ void Fsdp2::reduce_gradients(Unit& unit) {
       size_of(shard, reduce_type_), reduce_scatter_stream_,
       becomes_gradient ? MemoryKind::gradients : MemoryKind::communication_buffers,
       "reduce-scatter output");
-  recorder_.collective(reduce_scatter_stream_, CollectiveRole::reduce_scatter, unit.index, "RS",
+  recorder_.collective(reduce_scatter_stream_, CollectiveRole::reduce_scatter, unit.index,
+                       "reduce_scatter",
                        {.kind = CollectiveKind::reduce_scatter,
                         .communicator = reduce_communicator_,
                         .bytes = size_of(padded, reduce_type_),
@@ -100,8 +101,9 @@ Fsdp2::ReduceScatterState Fsdp2::gradient_copy_in(Unit& unit) {
     unnarrowed = recorder_.allocate(size_of(padded, gradient_type), UnitRecorder::compute,
                                     MemoryKind::communication_buffers, "gradient copy");
   }
-  recorder_.copy(UnitRecorder::compute, CopyRole::gradient_copy_in, unit.index, "GCI",
-                 size_of(padded, gradient_type) + input_bytes, unit.sizes.tensors());
+  recorder_.copy(UnitRecorder::compute, CopyRole::gradient_copy_in, unit.index,
+                 "reduce_scatter_copy_in", size_of(padded, gradient_type) + input_bytes,
+                 unit.sizes.tensors());
   recorder_.release(unnarrowed);
   release_all(unit.gradients);
   unit.gradients_widened = false;
@@ -125,7 +127,7 @@ Buffer Fsdp2::all_reduce(Unit& unit, Buffer reduced) {
   }
   recorder_.release(unit.partial_reduce_output);
   recorder_.program().wait_stream(all_reduce_stream_, reduce_scatter_stream_);
-  recorder_.collective(all_reduce_stream_, CollectiveRole::all_reduce, unit.index, "AR",
+  recorder_.collective(all_reduce_stream_, CollectiveRole::all_reduce, unit.index, "all_reduce",
                        {.kind = CollectiveKind::all_reduce,
                         .communicator = replica_communicator_,
                         .bytes = size_of(shard, reduce_type_),
@@ -180,8 +182,8 @@ void Fsdp2::store_sharded_gradient(Unit& unit, cuda::StreamId stream, Buffer red
 /// waits for it (the addition itself is left out).
 void Fsdp2::offload_gradient(Unit& unit, cuda::StreamId stream, Buffer gradient) {
   cuda::ProgramRecorder& program = recorder_.program();
-  recorder_.host_copy(stream, unit.index, "D2H", size_of(unit.sizes.shard_elements, master_type_),
-                      unit.sizes.tensors());
+  recorder_.host_copy(stream, unit.index, "device_to_host",
+                      size_of(unit.sizes.shard_elements, master_type_), unit.sizes.tensors());
   const cuda::EventId copied = program.record_event(stream);
   if (unit.host_gradient) {
     program.synchronize_event(copied, "gradient offload");

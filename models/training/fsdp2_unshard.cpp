@@ -22,7 +22,7 @@ void Fsdp2::unshard(Unit& unit) {
   const bool over_group = unit.sharded_over_group;
   Buffer output = copy_in(unit, over_group ? group_ranks_ : shard_ranks_);
   recorder_.program().wait_stream(all_gather_stream_, copy_in_stream_);
-  recorder_.collective(all_gather_stream_, CollectiveRole::all_gather, unit.index, "AG",
+  recorder_.collective(all_gather_stream_, CollectiveRole::all_gather, unit.index, "all_gather",
                        {.kind = CollectiveKind::all_gather,
                         .communicator = over_group ? group_communicator_ : shard_communicator_,
                         .bytes = size_of(unit.sizes.padded_elements, compute_type_),
@@ -43,7 +43,7 @@ Buffer Fsdp2::copy_in(Unit& unit, std::int64_t ranks) {
     const Bytes bytes = size_of(shard, master_type_);
     from_host = recorder_.allocate(bytes, copy_in_stream_, MemoryKind::communication_buffers,
                                    "shard from host");
-    recorder_.host_copy(copy_in_stream_, unit.index, "H2D", bytes, tensors);
+    recorder_.host_copy(copy_in_stream_, unit.index, "host_to_device", bytes, tensors);
   }
   Buffer low_precision;
   if (compute_type_ != master_type_ && !unit.sharded_over_group) {
@@ -55,7 +55,8 @@ Buffer Fsdp2::copy_in(Unit& unit, std::int64_t ranks) {
   Buffer output =
       recorder_.allocate(size_of(unit.sizes.padded_elements, compute_type_), copy_in_stream_,
                          MemoryKind::communication_buffers, "all-gather output");
-  recorder_.copy(copy_in_stream_, CopyRole::copy_in, unit.index, "CI", input * 2, tensors);
+  recorder_.copy(copy_in_stream_, CopyRole::copy_in, unit.index, "all_gather_copy_in", input * 2,
+                 tensors);
   recorder_.release(low_precision);
   recorder_.release(from_host);
   return output;
@@ -83,7 +84,7 @@ void Fsdp2::copy_out(Unit& unit) {
                                                  UnitRecorder::compute,
                                                  MemoryKind::gathered_parameters, parameter.name));
   }
-  recorder_.copy(UnitRecorder::compute, CopyRole::copy_out, unit.index, "CO",
+  recorder_.copy(UnitRecorder::compute, CopyRole::copy_out, unit.index, "all_gather_copy_out",
                  size_of(unit.sizes.padded_elements, compute_type_) * 2, unit.sizes.tensors());
   unit.unsharded = true;
   unit.sharded_over_group = false;

@@ -28,7 +28,7 @@ void OptimizerStep::clip_gradients(UnitRecorder& recorder, cuda::CommunicatorId 
                                           .type = gpu::DataType::fp32,
                                           .fixed_time = {},
                                           .cpu_cost = {}};
-    program.launch(UnitRecorder::compute, "ARnorm",
+    program.launch(UnitRecorder::compute, "norm.all_reduce",
                    workload.collective(CollectiveRole::gradient_norm, root_unit, all_reduce));
   }
   program.launch(UnitRecorder::compute, "clip",

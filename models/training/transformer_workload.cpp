@@ -274,6 +274,26 @@ void TransformerWorkload::optimizer(ProgramRecorder& recorder, std::int64_t para
 }
 
 /// One multi-tensor kernel takes up to 64 pairs of tensors (PyTorch's multi_tensor_apply).
+/// The root's parts bear the names of their large modules.
+std::string TransformerWorkload::unit_operation(std::string_view operation, int unit) const {
+  const ModuleNames& names = module_names(shape_.family);
+  std::string module;
+  switch (unit) {
+    case root_unit:
+      module = "root";
+      break;
+    case embedding_unit:
+      module = names.embedding;
+      break;
+    case head_unit:
+      module = names.head;
+      break;
+    default:
+      module = std::string(names.layers) + "." + std::to_string(unit);
+  }
+  return module + "." + std::string(operation);
+}
+
 cuda::KernelSpec TransformerWorkload::copy(CopyRole, int, Bytes bytes, std::int64_t tensors) const {
   const std::int64_t launches = std::max<std::int64_t>(1, divide_up(tensors, 64));
   return {.category = KernelCategory::copy,

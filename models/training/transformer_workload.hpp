@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "models/training/cpu_spec.hpp"
+#include "models/training/operation_names.hpp"
 #include "models/training/operator_tape.hpp"
 #include "models/training/optimizer_kernel.hpp"
 #include "models/training/transformer_block.hpp"
@@ -75,6 +76,7 @@ class TransformerWorkload final : public Workload {
   cuda::CollectiveSpec collective(CollectiveRole role, int unit,
                                   cuda::CollectiveSpec spec) const override;
   cuda::CollectiveSpec bucket(BucketPlace place, cuda::CollectiveSpec spec) const override;
+  std::string unit_operation(std::string_view operation, int unit) const override;
   simcore::SimTime hook_cost() const override { return setting_.cpu.hook; }
   simcore::SimTime module_hook_cost() const override { return setting_.cpu.module_hook; }
 

@@ -12,19 +12,6 @@ bool always_launched(CopyRole role) {
 
 }  // namespace
 
-std::string unit_name(int unit) {
-  switch (unit) {
-    case root_unit:
-      return "R";
-    case embedding_unit:
-      return "E";
-    case head_unit:
-      return "H";
-    default:
-      return std::to_string(unit);
-  }
-}
-
 Buffer UnitRecorder::allocate(simcore::Bytes bytes, cuda::StreamId stream, cuda::MemoryKind kind,
                               std::string_view name) {
   if (bytes.count == 0) return std::nullopt;
@@ -40,16 +27,16 @@ void UnitRecorder::record_stream(const Buffer& buffer, cuda::StreamId stream) {
   if (buffer) program_.record_stream(*buffer, stream);
 }
 
-void UnitRecorder::copy(cuda::StreamId stream, CopyRole role, int unit, std::string_view prefix,
+void UnitRecorder::copy(cuda::StreamId stream, CopyRole role, int unit, std::string_view operation,
                         simcore::Bytes bytes, std::int64_t tensors) {
   if (bytes.count == 0 && !always_launched(role)) return;
-  program_.launch(stream, std::string(prefix) + unit_name(unit),
+  program_.launch(stream, workload_.unit_operation(operation, unit),
                   workload_.copy(role, unit, bytes, tensors));
 }
 
-void UnitRecorder::host_copy(cuda::StreamId stream, int unit, std::string_view prefix,
+void UnitRecorder::host_copy(cuda::StreamId stream, int unit, std::string_view operation,
                              simcore::Bytes bytes, std::int64_t tensors) {
-  program_.launch(stream, std::string(prefix) + unit_name(unit),
+  program_.launch(stream, workload_.unit_operation(operation, unit),
                   workload_.host_copy(bytes, tensors));
 }
 
@@ -60,8 +47,8 @@ void UnitRecorder::hold_shard_on_host(simcore::Bytes bytes) {
 }
 
 void UnitRecorder::collective(cuda::StreamId stream, CollectiveRole role, int unit,
-                              std::string_view prefix, const cuda::CollectiveSpec& spec) {
-  program_.launch(stream, std::string(prefix) + unit_name(unit),
+                              std::string_view operation, const cuda::CollectiveSpec& spec) {
+  program_.launch(stream, workload_.unit_operation(operation, unit),
                   workload_.collective(role, unit, spec));
 }
 

@@ -1,5 +1,5 @@
 // Records what every sharding strategy issues for a unit: copies, collectives and buffers, named
-// after the unit ("AG0", "CIR").
+// after the unit (operation_names.hpp).
 //
 // Buffers may be empty: prescribed workloads have no sizes. An empty buffer is never allocated, and
 // a cast, sum or scaling of nothing launches no kernel.
@@ -17,9 +17,6 @@ namespace shardsim::training {
 
 /// A device buffer; nothing if its size is zero or it has been released.
 using Buffer = std::optional<cuda::TensorId>;
-
-/// "R" for the root, "E" and "H" for its parts, else the block's number.
-std::string unit_name(int unit);
 
 class UnitRecorder {
  public:
@@ -39,10 +36,10 @@ class UnitRecorder {
   void record_stream(const Buffer& buffer, cuda::StreamId stream);
 
   /// A copy that reads and writes `bytes` together, in `tensors` pieces, for `unit`.
-  void copy(cuda::StreamId stream, CopyRole role, int unit, std::string_view prefix,
+  void copy(cuda::StreamId stream, CopyRole role, int unit, std::string_view operation,
             simcore::Bytes bytes, std::int64_t tensors = 1);
   /// A copy of `bytes` between host and GPU memory.
-  void host_copy(cuda::StreamId stream, int unit, std::string_view prefix, simcore::Bytes bytes,
+  void host_copy(cuda::StreamId stream, int unit, std::string_view operation, simcore::Bytes bytes,
                  std::int64_t tensors = 1);
   /// CPU offload: a shard of `bytes` and the gradient of its size, from which and to which the GPU
   /// copies. Both are pinned, each in a block of its own: the parameter by pin_memory(), the
@@ -50,7 +47,7 @@ class UnitRecorder {
   /// micro-batches copy beside it for a moment, to be added to it, is left out.
   void hold_shard_on_host(simcore::Bytes bytes);
   /// A collective for `unit`; `spec` without times.
-  void collective(cuda::StreamId stream, CollectiveRole role, int unit, std::string_view prefix,
+  void collective(cuda::StreamId stream, CollectiveRole role, int unit, std::string_view operation,
                   const cuda::CollectiveSpec& spec);
   /// The CPU's work in the hooks before and after one pass through a unit.
   void hooks();

@@ -137,6 +137,8 @@ class Workload {
   }
   /// The same for a data-parallel bucket, by its place in the model and the blocks it spans.
   virtual cuda::CollectiveSpec bucket(BucketPlace place, cuda::CollectiveSpec spec) const = 0;
+  /// Name of what a strategy issues for a unit (operation_names.hpp).
+  virtual std::string unit_operation(std::string_view operation, int unit) const = 0;
   /// CPU time of a strategy's hooks around one unit (0 for prescribed workloads).
   virtual simcore::SimTime hook_cost() const = 0;
   /// The same around one module, for strategies that hook into every module.

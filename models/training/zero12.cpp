@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "models/training/operation_names.hpp"
 #include "simcore/integer.hpp"
 
 namespace shardsim::training {
@@ -94,17 +95,15 @@ void Zero12::add_to_bucket(std::size_t id) {
   bucket_.parameters.push_back(id);
 }
 
-void Zero12::copy(std::string_view name, CopyRole role, Bytes bytes) {
-  recorder_.program().launch(reduction_stream_,
-                             std::string(name) + std::to_string(reduced_buckets_),
+void Zero12::copy(std::string_view operation, CopyRole role, Bytes bytes) {
+  recorder_.program().launch(reduction_stream_, bucket_operation(operation, reduced_buckets_),
                              recorder_.workload().copy(role, root_unit, bytes, 1));
 }
 
-void Zero12::collective(CollectiveKind kind, std::string_view prefix, std::int64_t elements) {
+void Zero12::collective(CollectiveKind kind, std::string_view operation, std::int64_t elements) {
   std::vector<ParameterRef> parts;
   for (const std::size_t id : bucket_.parameters) parts.push_back(parameters_[id].ref);
-  recorder_.program().launch(reduction_stream_,
-                             std::string(prefix) + std::to_string(reduced_buckets_),
+  recorder_.program().launch(reduction_stream_, bucket_operation(operation, reduced_buckets_),
                              recorder_.workload().collective_of(CollectiveRole::bucket, parts,
                                                                 {.kind = kind,
                                                                  .communicator = communicator_,
@@ -138,7 +137,7 @@ void Zero12::reduce_bucket() {
 }
 
 void Zero12::all_reduce_whole() {
-  collective(CollectiveKind::all_reduce, "ARbucket", bucket_.elements);
+  collective(CollectiveKind::all_reduce, "all_reduce", bucket_.elements);
   keep_own_part();
 }
 
@@ -148,7 +147,7 @@ void Zero12::all_reduce_for_owners() {
   Buffer flat = recorder_.allocate(bytes, reduction_stream_, MemoryKind::communication_buffers,
                                    "flattened bucket");
   copy("flatten", CopyRole::concatenate, bytes * 2);
-  collective(CollectiveKind::all_reduce, "ARbucket", bucket_.elements);
+  collective(CollectiveKind::all_reduce, "all_reduce", bucket_.elements);
   keep_own_part();
   recorder_.release(flat);
 }
@@ -177,7 +176,7 @@ void Zero12::reduce_to_owners() {
   for (std::int64_t i = 0; i < owners; ++i) {
     const std::int64_t elements =
         (i + 1) * bucket_.elements / owners - i * bucket_.elements / owners;
-    collective(CollectiveKind::reduce, "Rbucket", elements);
+    collective(CollectiveKind::reduce, "reduce", elements);
     if (overlaps_) recorder_.program().synchronize_device();
   }
   keep_own_part();
@@ -224,7 +223,7 @@ void Zero12::optimizer_step() {
   has_averaged_ = false;
   std::vector<ParameterRef> all;
   for (const Parameter& parameter : parameters_) all.push_back(parameter.ref);
-  recorder_.program().launch(UnitRecorder::compute, "AG",
+  recorder_.program().launch(UnitRecorder::compute, "parameters.all_gather",
                              recorder_.workload().collective_of(CollectiveRole::all_gather, all,
                                                                 {.kind = CollectiveKind::all_gather,
                                                                  .communicator = communicator_,

@@ -70,8 +70,8 @@ class Zero12 final : public ShardingStrategy {
   std::int64_t owners_of_bucket() const;
   void keep_own_part();
   void accumulate_partition();
-  void copy(std::string_view name, CopyRole role, simcore::Bytes bytes);
-  void collective(cuda::CollectiveKind kind, std::string_view prefix, std::int64_t elements);
+  void copy(std::string_view operation, CopyRole role, simcore::Bytes bytes);
+  void collective(cuda::CollectiveKind kind, std::string_view operation, std::int64_t elements);
   simcore::Bytes bytes_of(std::int64_t elements) const { return size_of(elements, type_); }
 
   ZeroSpec spec_;
@@ -88,10 +88,10 @@ class Zero12 final : public ShardingStrategy {
   std::map<std::pair<int, std::size_t>, std::size_t> parameter_ids_;
   std::int64_t flat_elements_ = 0;  ///< padded to a multiple of 2 x ranks
   Bucket bucket_;
-  int reduced_buckets_ = 0;      ///< of this micro-batch
-  std::vector<Buffer> buffers_;  ///< bucket buffers: two with overlap_comm
-  Buffer partition_;             ///< this micro-batch's part of the gradients
-  Buffer averaged_;              ///< the sum over micro-batches
+  std::size_t reduced_buckets_ = 0;  ///< of this micro-batch
+  std::vector<Buffer> buffers_;      ///< bucket buffers: two with overlap_comm
+  Buffer partition_;                 ///< this micro-batch's part of the gradients
+  Buffer averaged_;                  ///< the sum over micro-batches
   bool has_averaged_ = false;
   std::optional<ZeroOptimizer> optimizer_;
 };

@@ -117,7 +117,7 @@ void Zero3::all_gather(std::span<const ParameterId> set, bool prefetch) {
     gather.flat = gather_input(set, gather_stream_);
   }
   recorder_.program().wait_stream(nccl_stream_, gather_stream_);
-  launch_gather(set, nccl_stream_, prefetch ? "pAG" : "AG");
+  launch_gather(set, nccl_stream_, prefetch ? "prefetch_all_gather" : "all_gather");
   gather.done = recorder_.program().record_event(nccl_stream_);
   for (const ParameterId id : set) parameters_[id].gather = gathers_.size();
   gathers_.push_back(std::move(gather));
@@ -129,20 +129,21 @@ Buffer Zero3::gather_input(std::span<const ParameterId> set, cuda::StreamId stre
   for (const ParameterId id : set) own += parameters_[id].partition;
   Buffer flat = recorder_.allocate(bytes_of(own * ranks_), stream,
                                    MemoryKind::communication_buffers, "coalesced all-gather");
-  recorder_.copy(stream, CopyRole::copy_in, parameters_[set.front()].ref.unit, "CI",
+  recorder_.copy(stream, CopyRole::copy_in, parameters_[set.front()].ref.unit, "all_gather_copy_in",
                  bytes_of(own) * 2, static_cast<std::int64_t>(set.size()));
   return flat;
 }
 
 void Zero3::launch_gather(std::span<const ParameterId> set, cuda::StreamId stream,
-                          std::string_view prefix) {
+                          std::string_view operation) {
   std::int64_t elements = 0;
   std::vector<ParameterRef> parts;
   for (const ParameterId id : set) {
     elements += padded(parameters_[id]);
     parts.push_back(parameters_[id].ref);
   }
-  recorder_.program().launch(stream, std::string(prefix) + unit_name(parts.front().unit),
+  recorder_.program().launch(stream,
+                             recorder_.workload().unit_operation(operation, parts.front().unit),
                              recorder_.workload().collective_of(CollectiveRole::all_gather, parts,
                                                                 {.kind = CollectiveKind::all_gather,
                                                                  .communicator = communicator_,
@@ -159,7 +160,8 @@ void Zero3::copy_out(std::span<const ParameterId> set, cuda::StreamId stream) {
     const Bytes bytes = bytes_of(parameter.elements);
     parameter.full =
         recorder_.allocate(bytes, stream, MemoryKind::gathered_parameters, "gathered parameter");
-    recorder_.copy(stream, CopyRole::copy_out, parameter.ref.unit, "CO", bytes * 2);
+    recorder_.copy(stream, CopyRole::copy_out, parameter.ref.unit, "all_gather_copy_out",
+                   bytes * 2);
   }
 }
 
@@ -204,7 +206,7 @@ void Zero3::gather_persistent() {
   }
   if (set.empty()) return;
   Buffer flat = gather_input(set, UnitRecorder::compute);
-  launch_gather(set, UnitRecorder::compute, "AG");
+  launch_gather(set, UnitRecorder::compute, "all_gather");
   copy_out(set, UnitRecorder::compute);
   recorder_.release(flat);
 }

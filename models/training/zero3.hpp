@@ -73,13 +73,13 @@ class Zero3 final : public ShardingStrategy, private ParameterActions {
   Buffer gather_input(std::span<const ParameterId> set, cuda::StreamId stream);
   void copy_out(std::span<const ParameterId> set, cuda::StreamId stream);
   void launch_gather(std::span<const ParameterId> set, cuda::StreamId stream,
-                     std::string_view prefix);
+                     std::string_view operation);
   void gather_persistent();
   void bound_in_flight(std::deque<cuda::EventId>& events, std::string_view what);
 
   void gradient_ready(const Gradient& gradient);
   void reduce_bucket();
-  void copy(std::string_view name, CopyRole role, simcore::Bytes bytes);
+  void copy(std::string_view operation, CopyRole role, simcore::Bytes bytes);
 
   ZeroSpec spec_;
   UnitRecorder& recorder_;
@@ -102,8 +102,8 @@ class Zero3 final : public ShardingStrategy, private ParameterActions {
     std::vector<ParameterId> parameters;
     std::vector<Buffer> loose;  ///< gradients that are not in the buffer
   } bucket_;
-  int reduced_buckets_ = 0;     ///< of this micro-batch
-  bool has_gradients_ = false;  ///< the partition holds those of earlier micro-batches
+  std::size_t reduced_buckets_ = 0;  ///< of this micro-batch
+  bool has_gradients_ = false;       ///< the partition holds those of earlier micro-batches
   std::optional<ZeroOptimizer> optimizer_;
 };
 

@@ -1,6 +1,7 @@
 // ZeRO-3's gradients: the bucket, its reduce-scatter, and the partition that each rank keeps.
 #include <string>
 
+#include "models/training/operation_names.hpp"
 #include "models/training/zero3.hpp"
 
 namespace shardsim::training {
@@ -9,9 +10,9 @@ using cuda::CollectiveKind;
 using cuda::MemoryKind;
 using simcore::Bytes;
 
-void Zero3::copy(std::string_view name, CopyRole role, Bytes bytes) {
+void Zero3::copy(std::string_view operation, CopyRole role, Bytes bytes) {
   recorder_.program().launch(
-      reduce_stream_, std::string(name) + std::to_string(reduced_buckets_),
+      reduce_stream_, bucket_operation(operation, reduced_buckets_),
       recorder_.workload().copy(role, root_unit, bytes,
                                 static_cast<std::int64_t>(bucket_.parameters.size())));
 }
@@ -59,7 +60,7 @@ void Zero3::reduce_bucket() {
   copy("divide", CopyRole::scale, bytes_of(elements) * 2);
   recorder_.program().launch(
       reduce_stream_,
-      (spec_.reduce_scatter ? "RSbucket" : "ARbucket") + std::to_string(reduced_buckets_),
+      bucket_operation(spec_.reduce_scatter ? "reduce_scatter" : "all_reduce", reduced_buckets_),
       recorder_.workload().collective_of(
           spec_.reduce_scatter ? CollectiveRole::reduce_scatter : CollectiveRole::bucket, parts,
           {.kind =

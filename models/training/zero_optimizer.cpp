@@ -42,7 +42,7 @@ void ZeroOptimizer::read_norm(cuda::CommunicatorId communicator) {
                                  .type = gpu::DataType::fp32,
                                  .fixed_time = {},
                                  .cpu_cost = {}};
-  program.launch(UnitRecorder::compute, "ARnorm",
+  program.launch(UnitRecorder::compute, "norm.all_reduce",
                  recorder_.workload().collective(CollectiveRole::gradient_norm, root_unit, sum));
   program.synchronize_event(program.record_event(UnitRecorder::compute), "gradient norm");
 }

@@ -20,8 +20,8 @@ struct StepPhases {
 /// The phases of the step that begins at `begin`, told from the kernels' names and categories.
 StepPhases phases_of(const cuda::Program& program, std::uint32_t begin);
 
-/// Unit of an operation or tensor of a block, e.g. 3 of "layers.3.attention" and "AG3"; -1 for the
-/// root and whatever belongs to no block.
+/// Unit of an operation or tensor of a block, e.g. 3 of "layers.3.attention" and
+/// "layers.3.all_gather"; -1 for the root and whatever belongs to no block.
 int layer_of(const std::string& name);
 
 }  // namespace shardsim::quiz

@@ -190,6 +190,10 @@ TEST_CASE("a unit is found in module paths and in names of collectives") {
   CHECK(unit_in_name("transformer.h.5.attn") == "5");
   CHECK(unit_in_name("AG12") == "12");
   CHECK(unit_in_name("AGR") == "R");
+  CHECK(unit_in_name("layers.12.all_gather") == "12");
+  CHECK(unit_in_name("root.all_gather_copy_in") == "R");
+  CHECK(unit_in_name("bucket3.reduce_scatter").empty());
+  CHECK(unit_in_name("root").empty());
   CHECK(unit_in_name("loss.backward").empty());
   CHECK(unit_in_name("optimizer").empty());
   CHECK(unit_in_name("7").empty());

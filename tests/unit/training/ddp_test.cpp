@@ -83,7 +83,7 @@ TEST_CASE("finding unused parameters: registered buckets from the start, reverse
       CHECK(step.collectives[i].spec.bytes.count == 32 * mib);
     }
     CHECK(step.collectives[4].spec.bytes.count == 16 * mib + 64 * 4096);
-    CHECK(step.collectives[5].name == "ARused");
+    CHECK(step.collectives[5].name == "used_parameters.all_reduce");
     CHECK(step.collectives[5].spec.bytes.count == 4 * (1 + 2 * blocks));
   }
   spec.static_graph = true;
@@ -107,11 +107,15 @@ TEST_CASE("a bucket cap of one's own replaces that of the first bucket, too") {
 TEST_CASE("buckets are launched inside the backward of the block that fills them") {
   SizedWorkload workload(blocks, 64, 4096, gpu::DataType::fp32);
   const auto steps = run_alone(record_program(ddp(), workload, {8, 1, 8}, 1, 2));
-  CHECK(steps[1].operation("ARbucket0").cpu_issue_us == 0);
-  CHECK(steps[1].operation("ARbucket0").start_us == steps[1].operation("to_bucket3").end_us);
-  CHECK(steps[1].operation("ARbucket0").start_us < steps[1].operation("to_bucket3", 1).end_us);
-  CHECK(steps[1].operation("ARbucket4").start_us == steps[1].operation("to_bucketR").end_us);
-  CHECK(steps[0].operation("ARall").start_us == steps[0].operation("to_bucketR").end_us);
+  CHECK(steps[1].operation("bucket0.all_reduce").cpu_issue_us == 0);
+  CHECK(steps[1].operation("bucket0.all_reduce").start_us ==
+        steps[1].operation("to_bucket3").end_us);
+  CHECK(steps[1].operation("bucket0.all_reduce").start_us <
+        steps[1].operation("to_bucket3", 1).end_us);
+  CHECK(steps[1].operation("bucket4.all_reduce").start_us ==
+        steps[1].operation("to_bucketR").end_us);
+  CHECK(steps[0].operation("parameters.all_reduce").start_us ==
+        steps[0].operation("to_bucketR").end_us);
 }
 
 TEST_CASE("DDP memory: everything whole, buckets beside the gradients unless they are views") {

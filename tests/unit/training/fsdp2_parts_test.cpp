@@ -24,7 +24,7 @@ TrainingSpec with_parts() {
 std::vector<std::string> gathers(const InspectedStep& step) {
   std::vector<std::string> names;
   for (const auto& one : step.collectives) {
-    if (one.name.starts_with("AG")) names.push_back(one.name);
+    if (one.name.ends_with(".all_gather")) names.push_back(one.name);
   }
   return names;
 }
@@ -32,13 +32,12 @@ std::vector<std::string> gathers(const InspectedStep& step) {
 TEST_CASE("embedding and head are gathered as they are reached, and the head only once") {
   const int blocks = static_cast<int>(small_llama().layers);
   const std::vector<std::string> names = gathers(record(with_parts()).back());
-  std::vector<std::string> expected{"AGE"};
-  for (int block = 0; block < blocks; ++block) expected.push_back("AG" + std::to_string(block));
-  expected.emplace_back("AGH");
-  for (int block = blocks - 1; block >= 0; --block) {
-    expected.push_back("AG" + std::to_string(block));
-  }
-  expected.emplace_back("AGE");
+  const auto of_block = [](int block) { return "layers." + std::to_string(block) + ".all_gather"; };
+  std::vector<std::string> expected{"tok_embeddings.all_gather"};
+  for (int block = 0; block < blocks; ++block) expected.push_back(of_block(block));
+  expected.emplace_back("output.all_gather");
+  for (int block = blocks - 1; block >= 0; --block) expected.push_back(of_block(block));
+  expected.emplace_back("tok_embeddings.all_gather");
   CHECK(names == expected);
 }
 
@@ -46,11 +45,11 @@ TEST_CASE("the head is reduced first, the embedding last") {
   const InspectedStep step = record(with_parts()).back();
   std::vector<std::string> names;
   for (const auto& one : step.collectives) {
-    if (one.name.starts_with("RS")) names.push_back(one.name);
+    if (one.name.ends_with(".reduce_scatter")) names.push_back(one.name);
   }
   REQUIRE(names.size() == static_cast<std::size_t>(small_llama().layers + 2));
-  CHECK(names.front() == "RSH");
-  CHECK(names.back() == "RSE");
+  CHECK(names.front() == "output.reduce_scatter");
+  CHECK(names.back() == "tok_embeddings.reduce_scatter");
 }
 
 TEST_CASE("units of their own move the same gradients and hold the same state, in less memory") {

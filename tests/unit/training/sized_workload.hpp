@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "models/training/operation_names.hpp"
 #include "models/training/workload.hpp"
 
 namespace shardsim::training {
@@ -64,6 +65,9 @@ class SizedWorkload final : public Workload {
     work.bytes = bytes;
     spec.work = work;
     return spec;
+  }
+  std::string unit_operation(std::string_view operation, int unit) const override {
+    return short_operation(operation, unit);
   }
   cuda::KernelSpec host_copy(simcore::Bytes bytes, std::int64_t tensors) const override {
     return copy(CopyRole::copy_in, root_unit, bytes, tensors);

@@ -32,39 +32,67 @@ std::vector<InspectedStep> record(const TrainingSpec& spec, int accumulation = 1
 using Order = std::vector<std::string>;
 
 TEST_CASE("stage 2 reduces a bucket as the next gradient overflows it, then the rest") {
-  CHECK(record(stage(2))[1].order == Order{"embF",       "F0",
-                                           "F1",         "headF",
-                                           "headB",      "B1",
-                                           "to_bucket1", "to_bucket1",
-                                           "B0",         "divide0",
-                                           "flatten0",   "ARbucket0",
-                                           "own_part0",  "to_bucket0",
-                                           "to_bucket0", "embB",
-                                           "divide1",    "flatten1",
-                                           "ARbucket1",  "own_part1",
-                                           "to_bucketR", "divide2",
-                                           "flatten2",   "ARbucket2",
-                                           "own_part2",  "widen_gradient",
-                                           "OPT",        "narrow_parameters",
-                                           "AG"});
+  CHECK(record(stage(2))[1].order == Order{"embF",
+                                           "F0",
+                                           "F1",
+                                           "headF",
+                                           "headB",
+                                           "B1",
+                                           "to_bucket1",
+                                           "to_bucket1",
+                                           "B0",
+                                           "bucket0.divide",
+                                           "bucket0.flatten",
+                                           "bucket0.all_reduce",
+                                           "bucket0.own_part",
+                                           "to_bucket0",
+                                           "to_bucket0",
+                                           "embB",
+                                           "bucket1.divide",
+                                           "bucket1.flatten",
+                                           "bucket1.all_reduce",
+                                           "bucket1.own_part",
+                                           "to_bucketR",
+                                           "bucket2.divide",
+                                           "bucket2.flatten",
+                                           "bucket2.all_reduce",
+                                           "bucket2.own_part",
+                                           "widen_gradient",
+                                           "OPT",
+                                           "narrow_parameters",
+                                           "parameters.all_gather"});
 }
 
 TEST_CASE("stage 1 reduces after backward") {
-  CHECK(record(stage(1))[1].order == Order{"embF",       "F0",
-                                           "F1",         "headF",
-                                           "headB",      "B1",
-                                           "B0",         "embB",
-                                           "to_bucketR", "divide0",
-                                           "flatten0",   "ARbucket0",
-                                           "own_part0",  "to_bucket0",
-                                           "to_bucket0", "divide1",
-                                           "flatten1",   "ARbucket1",
-                                           "own_part1",  "to_bucket1",
-                                           "to_bucket1", "divide2",
-                                           "flatten2",   "ARbucket2",
-                                           "own_part2",  "widen_gradient",
-                                           "OPT",        "narrow_parameters",
-                                           "AG"});
+  CHECK(record(stage(1))[1].order == Order{"embF",
+                                           "F0",
+                                           "F1",
+                                           "headF",
+                                           "headB",
+                                           "B1",
+                                           "B0",
+                                           "embB",
+                                           "to_bucketR",
+                                           "bucket0.divide",
+                                           "bucket0.flatten",
+                                           "bucket0.all_reduce",
+                                           "bucket0.own_part",
+                                           "to_bucket0",
+                                           "to_bucket0",
+                                           "bucket1.divide",
+                                           "bucket1.flatten",
+                                           "bucket1.all_reduce",
+                                           "bucket1.own_part",
+                                           "to_bucket1",
+                                           "to_bucket1",
+                                           "bucket2.divide",
+                                           "bucket2.flatten",
+                                           "bucket2.all_reduce",
+                                           "bucket2.own_part",
+                                           "widen_gradient",
+                                           "OPT",
+                                           "narrow_parameters",
+                                           "parameters.all_gather"});
 }
 
 std::int64_t bytes_of(const InspectedStep& step, CollectiveKind kind) {
@@ -141,13 +169,14 @@ TEST_CASE("overlap_comm goes on with compute, with one reduction outstanding") {
   SizedWorkload workload(blocks, 8, 4);
   workload.collective_time = simcore::SimTime::microseconds(100);
   const auto step = run_alone(record_program(spec, workload, {ranks, ranks, 1}, 1, 2))[1];
-  const RunOperation& first = step.operation("ARbucket0");
+  const RunOperation& first = step.operation("bucket0.all_reduce");
   CHECK(first.stream == "reduction");
   CHECK(step.operation("embB").start_us < first.end_us);
   CHECK(step.operation("to_bucketR").start_us >= first.end_us);
-  CHECK(step.operation("to_bucketR").start_us < step.operation("ARbucket1").end_us);
+  CHECK(step.operation("to_bucketR").start_us < step.operation("bucket1.all_reduce").end_us);
   // The epilogue synchronises the device.
-  CHECK(step.operation("widen_gradient").cpu_issue_us >= step.operation("ARbucket2").end_us);
+  CHECK(step.operation("widen_gradient").cpu_issue_us >=
+        step.operation("bucket2.all_reduce").end_us);
 }
 
 }  // namespace

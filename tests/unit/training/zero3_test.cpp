@@ -72,7 +72,7 @@ TEST_CASE("the next block is gathered between the wait for this one and its kern
   };
   CHECK(place("pAG1") < place("F0"));
   CHECK(place("pAG1") > place("embF"));
-  CHECK(place("RSbucket0") > place("B1"));
+  CHECK(place("bucket0.reduce_scatter") > place("B1"));
 }
 
 TEST_CASE("model states of stage 3 are 16 bytes a parameter, divided") {
@@ -100,7 +100,7 @@ TEST_CASE(
 TEST_CASE("stage 3 reduces in every micro-batch and adds to the partition it keeps") {
   const auto steps = record(one_block_ahead(), 3);
   CHECK(bytes_of(steps[1], CollectiveKind::reduce_scatter) == 3 * 2 * all_elements);
-  CHECK(steps[1].copies.at("keep_partition0") == (2 + 3 + 3) * 2 * 2 * parameter / ranks);
+  CHECK(steps[1].copies.at("bucket0.keep_partition") == (2 + 3 + 3) * 2 * 2 * parameter / ranks);
 }
 
 TEST_CASE("small parameters stay gathered and are gathered anew after the step") {
@@ -131,7 +131,7 @@ TEST_CASE("the CPU is at most three fetches ahead and waits for the reductions a
   // Two events a block: the CPU issues the third block's gather when the root's has ended.
   CHECK(step.operation("AG2").cpu_issue_us >= step.operation("AGR").end_us);
   CHECK(step.operation("widen_gradient").cpu_issue_us >=
-        step.operation("RSbucket" + std::to_string(blocks)).end_us);
+        step.operation("bucket" + std::to_string(blocks) + ".reduce_scatter").end_us);
 }
 
 TEST_CASE("without overlap_comm gathers and reductions stand in compute's way") {
@@ -139,8 +139,8 @@ TEST_CASE("without overlap_comm gathers and reductions stand in compute's way") 
   spec.zero.overlap_comm = false;
   const auto blocking = run_alone(program(spec))[2];
   const auto overlapping = run_alone(program(one_block_ahead()))[2];
-  CHECK(blocking.operation("RSbucket0").stream == "compute");
-  CHECK(overlapping.operation("RSbucket0").stream == "reduce");
+  CHECK(blocking.operation("bucket0.reduce_scatter").stream == "compute");
+  CHECK(overlapping.operation("bucket0.reduce_scatter").stream == "reduce");
   CHECK(blocking.span_us > overlapping.span_us);
 }
 
@@ -180,8 +180,8 @@ TEST_CASE("prescribed times: a gather over several modules takes their shares") 
   CHECK(time("AGR") == 4);
   CHECK(time("pAG0") == 30);
   CHECK(time("pAG3") == 18);
-  CHECK(time("RSbucket0") == 14);
-  CHECK(time("RSbucket1") == 20);
+  CHECK(time("bucket0.reduce_scatter") == 14);
+  CHECK(time("bucket1.reduce_scatter") == 20);
   CHECK(step.operation("F0").start_us >= step.operation("pAG0").end_us);
 }
 
@@ -207,7 +207,7 @@ double states(Strategy strategy, const char* kernel) {
 TEST_CASE("the published table: 7.5 billion parameters on 64 GPUs") {
   CHECK(states(Strategy::ddp, "OPT") == doctest::Approx(120).epsilon(1e-5));
   // Stage 1 as it begins to reduce, when every gradient is there.
-  CHECK(states(Strategy::zero1, "divide0") == doctest::Approx(31.40625).epsilon(1e-5));
+  CHECK(states(Strategy::zero1, "bucket0.divide") == doctest::Approx(31.40625).epsilon(1e-5));
   CHECK(states(Strategy::zero2, "widen_gradient") == doctest::Approx(16.640625).epsilon(1e-5));
   CHECK(states(Strategy::zero3, "widen_gradient") == doctest::Approx(1.875).epsilon(1e-5));
 }
