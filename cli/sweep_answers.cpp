@@ -249,8 +249,10 @@ std::expected<bool, std::string> print_best(std::ostream& people, const Question
       question.constraints.empty() ? "" : " with " + joined(question.constraints);
   const auto best = scenario::best_row(*rows, *question.best, question.constraints);
   if (!best) {
-    people << fmt::format("No point of {} has a {}{}\n", rows->size(),
-                          scenario::metrics[*question.best].name(), condition);
+    const bool ran = std::ranges::any_of(*rows, [](const auto& row) { return row.failed.empty(); });
+    people << (ran ? fmt::format("No point of {} has a {}{}\n", rows->size(),
+                                 scenario::metrics[*question.best].name(), condition)
+                   : fmt::format("No point of {} has a result\n", rows->size()));
     return false;
   }
   const SweepRow& row = (*rows)[*best];

@@ -329,6 +329,10 @@ TEST_CASE("a point of a sweep whose host memory does not suffice fails, and is n
   CHECK(best.status == 0);
   CHECK_MESSAGE(best.output.find("1 ran, 1 out of memory") != std::string::npos, best.output);
   CHECK_MESSAGE(best.output.find("--set cluster.nodes=8") != std::string::npos, best.output);
+  const ProgramRun none =
+      run_program("sweep " + offloaded_405b + "1 --over cluster.nodes=1 --best cluster.gpus");
+  CHECK(none.status == 1);
+  CHECK_MESSAGE(none.output.find("No point of 1 has a result") != std::string::npos, none.output);
 }
 
 TEST_CASE("where no single change fits, that is said") {
